@@ -35,6 +35,17 @@ static int write_params(const struct object *obj, const struct param_set *p)
 	return ret;
 }
 
+/* A load is all or nothing: without its default the new instance goes, too. */
+static void take_back(const char *name)
+{
+	struct instance inst;
+
+	if (!instance_find(name, &inst) && !unregister(&inst))
+		remedy("all is as it was before: %s is not loaded", name);
+	else
+		remedy("%s is loaded, but not the default: run the same command again", name);
+}
+
 /* map_id 0: it was loaded before. */
 static int report(const struct options *opt, unsigned int map_id)
 {
@@ -60,6 +71,10 @@ static int report(const struct options *opt, unsigned int map_id)
 		       plural(again));
 	if (opt->make_default) {
 		ret = default_set(opt->name, opt->netns, opt->json ? &j : NULL);
+		if (ret && map_id) {
+			take_back(opt->name);
+			return ret;
+		}
 	} else if (!map_id && !again) {
 		err("%s: is already loaded", opt->name);
 		remedy("change it with bbrctl set, or load one under another name with --name");

@@ -69,7 +69,8 @@ def test_all_callbacks_with_their_trampolines(figures):
     """The sum is 2.5 times the kernel's, and depends on how often a transfer calls each."""
     callbacks = figures["all_callbacks"]["bpf_bbr"]
     assert callbacks["all"] <= 2.6 * callbacks["kernels_all"]
-    assert callbacks["min_tso_segs"]["instructions"] <= 22 and callbacks["sndbuf_expand"]["instructions"] <= 11
+    # Two of min_tso_segs' are to see that cpu_gain is off.
+    assert callbacks["min_tso_segs"]["instructions"] <= 24 and callbacks["sndbuf_expand"]["instructions"] <= 11
     # That of sndbuf_expand is a difference of medians of tcp_sndbuf_expand(), which goes several ways: the same programs gave 118 in
     # one transfer and 110 in another.
     assert all(105 < callbacks[name]["trampoline"] < 130 for name in cost.ALL_CALLBACKS), json.dumps(callbacks)
@@ -79,7 +80,7 @@ def test_all_callbacks_of_version_3_are_within_the_goal(shapes):
     """Against those of version 1, with their trampolines, called as often: the goal is 1.25 (docs/cost.md)."""
     ours = shapes["bursts"]["all_callbacks"]
     assert ours["bpf_bbr3"]["all"] <= 1.2 * ours["bpf_bbr"]["all"]
-    assert ours["bpf_bbr3"]["min_tso_segs"]["instructions"] <= 36
+    assert ours["bpf_bbr3"]["min_tso_segs"]["instructions"] <= 37
     assert shapes["bursts"]["times_bpf_bbr"] <= 1.2 and shapes["losses"]["times_bpf_bbr"] <= 1.25
 
 
@@ -147,10 +148,10 @@ def test_an_ack_that_a_monitor_looks_at(watched):
 
 
 def test_an_ack_that_is_reported(watched):
-    """Mean 787, with eight monitors some 3,880."""
+    """Mean 787, with eight monitors some 3,890: each gets all fields."""
     assert watched["ack_1"]["mean"] <= limit(805, 848, 865)
     assert watched["ack_1"]["median"] <= limit(708, 800, 820)
-    assert watched["ack_8"]["mean"] <= limit(3980, 4030, 4040)
+    assert watched["ack_8"]["mean"] <= limit(4000, 4050, 4060)
     assert watched["ack_8"]["median"] <= limit(3350, 3350, 3400)
 
 

@@ -13,7 +13,7 @@ from test_lab import _typed
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What the reader's machine has before the first command.
 BEFORE = ["bbrctl unload", "mkdir -p /sys/fs/cgroup/system.slice/nginx.service /sys/fs/cgroup/system.slice/backup.service",
-          "ip netns add w-snd", "cd /tmp || cd /"]
+          "mkdir -p /var/lib/bpf-bbr", "ip netns add w-snd", "cd /tmp || cd /"]
 # What needs connections, another machine or a build folder. Their outputs are not compared.
 ELSEWHERE = re.compile(r"bbrctl migrate|.* --migrate |bpftool|iperf3|ip route|sysctl|bbrmon")
 VARIES = [(r"map id \d+( to \d+)?", "map id N"), (r"\d\d:\d\d:\d\d", "TIME"), (r"from [\d.]+\w* to [\d.]+\w*", "from V to V"),

@@ -252,7 +252,7 @@ def test_all_or_nothing(bbrctl, next_bbrctl, machine, full, space, blocked, free
     before, status, name = bbrctl("save").out, bbrctl.json("status"), free_name()
     new = (text.replace("cwnd_gain = 2.5", "cwnd_gain = 3").replace("[fast]", "[quick]").replace("profile fast", "profile quick")
            .replace("default_in", "; default_in"))
-    new += f"[instance {name}]\ndefault_in = {space.name}\nattach = {blocked.relative}\n"
+    new += f"[instance {name}]\ndefault_in = {space.name}\nattach = {blocked.relative}/child\n"
     for tool in bbrctl, next_bbrctl:  # the later one replaces the code, too
         refused = tool("apply", machine.write(new), status=REFUSED)
         assert "allows no other" in refused.err and "all is as it was before" in refused.err

@@ -207,7 +207,8 @@ def test_help_of_verbs_that_begin_alike(bbrctl):
 
 
 @pytest.mark.parametrize("words, options", [
-    (["rule", "add"], {"--name", "--profile", "--before", "--dst", "--dport", "--sport", "--cgroup", "--mark"}),
+    (["rule", "add"], {"--name", "--profile", "--before", "--dst", "--src", "--dport", "--sport", "--cgroup", "--dev", "--mark",
+                       "--not-dst", "--not-src", "--not-dport", "--not-sport", "--not-cgroup", "--not-dev", "--not-mark"}),
     (["migrate"], {"--from", "--to", "--netns", "--all-netns", "--listeners", "--dry-run", "--dst", "--dport", "--sport",
                    "--cgroup", "--mark"}),
     (["check"], set()),
@@ -294,7 +295,7 @@ def on_terminal(bbrctl, columns, *args):
 @pytest.mark.parametrize("columns", [80, 60, 0, 300])
 def test_show_fits_the_terminal(bbrctl, load, columns, algorithm):
     """On a narrow one the meaning is below each parameter. 0: the terminal does not say."""
-    name = load("init_cwnd=11", algorithm=algorithm)
+    name = load("cwnd_min_target=5", algorithm=algorithm)
     lines = on_terminal(bbrctl, columns, "show", "--name", name)
     params = bbrctl.json("show", "--name", name)["params"]
     if columns in (0, 300):
@@ -306,7 +307,7 @@ def test_show_fits_the_terminal(bbrctl, load, columns, algorithm):
     for p in params:
         assert f" {p['key']} " in text and " ".join(p["meaning"].split()) in text
     (changed,) = [i for i, line in enumerate(lines) if line.startswith("* ")]
-    assert lines[changed].split()[1:3] == ["init_cwnd", "11"] and "      default 10" in lines[changed:changed + 4]
+    assert lines[changed].split()[1:3] == ["cwnd_min_target", "5"] and "      default 4" in lines[changed:changed + 4]
 
 
 def test_status_fits_80_columns(bbrctl, free_name):

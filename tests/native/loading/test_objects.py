@@ -250,7 +250,8 @@ def test_a_saved_file_of_another_algorithm(bbrctl, blank, tmp_path):
     err = bbrctl("apply", "--name", blank, path, status=USAGE).err
     assert "algorithm cubic: this bbrctl does not know it" in err and f"at line 4 of {path}" in err
     # Files from before there were several algorithms, or several instances.
-    path.write_text(saved[saved.index("[default]"):].replace("; bw_win = 10", "bw_win = 11"))
+    every = bbrctl("save", "--all", "--name", blank).out
+    path.write_text(every[every.index("[default]"):].replace("; bw_win = 10", "bw_win = 11"))
     bbrctl("apply", "--name", blank, path)
     assert status_of(bbrctl, blank)["params_changed"] == 1
 

@@ -595,7 +595,7 @@ def test_help(terminal, bbrmon, recorded, utf8):
     lines = term.wait_for(lambda text: "\nline      the last seconds; an arrow is\n          beyond the scale" in text, "it wrapped")
     term.type("Up")
     term.type("h")
-    term.wait_for(lambda text: "recording, over" in text, "the list")
+    term.wait_for(lambda text: "REMOTE" in text, "the list")
     quit_top(term)
 
 
