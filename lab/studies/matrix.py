@@ -22,7 +22,7 @@ NEWER_FOLDER = "/debian13"
 
 
 def keys(words):
-    """The keys of the matrix, from such keys and from what tests kernels: `check`, `matrix` or `arm64`."""
+    """The keys of the matrix, from such keys and from what tests kernels: `check`, `matrix`, `flavour` or `arm64`."""
     found = []
     for word in words:
         for key in kernels.keys(word) or [word]:
@@ -61,7 +61,7 @@ def run(key):
     kernel = kernels.find(key.removesuffix(NEWER))
     files, first = _newer_tools() if key.endswith(NEWER) else ({}, "")
     kind = "netem" if kernel.modules else "pacing"
-    image = guest.initramfs(kernel, first + _script(kind), modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
+    image = guest.initramfs(kernel, f"{kernel.first}\n{first}{_script(kind)}", modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
                             files={**OBJECTS, **files})
     return guest.run(kernel, image)
 

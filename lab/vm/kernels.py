@@ -10,8 +10,9 @@ import re
 from vm import archive
 from vm.archive import CACHE, LabError
 
-# What tests a kernel: `make check` and `make lab-matrix`; the latter alone; `make check-arm64`; bbrctl refuses it.
-CHECK, MATRIX, ARM64, REFUSED = "check", "matrix", "arm64", "refused"
+# What tests a kernel: `make check` and `make lab-matrix`; the latter alone, also for other flavours of the same kernels;
+# `make check-arm64`; bbrctl refuses it.
+CHECK, MATRIX, FLAVOUR, ARM64, REFUSED = "check", "matrix", "flavour", "arm64", "refused"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,14 +22,18 @@ class Listed:
     tested: str
     modules: bool = True  # False: the archive no longer has them, so there are no veth, netem and tcp_bbr, only loopback
     newer_tools: bool = False  # tested a second time, with Debian 13's bpftool and libbpf
+    first: str = ""  # a line of shell that makes a guest of the matrix this flavour
 
+
+LOCK_DOWN = "mount -t securityfs s /sys/kernel/security; echo {} >/sys/kernel/security/lockdown"
+CLOUD_6_12 = r"linux-image-6\.12\.[0-9]+\+deb13-cloud-amd64"
 
 # New versions replace old ones in the archive, so the newest match is taken. From 6.19 on the modules are in a package of
 # their own. All else that names the lab's kernels takes them from here, or is compared by tests/lab/test_lab.py.
 TABLE = {
     "5.10": Listed(r"linux-image-5\.10\.0-[0-9]+-cloud-amd64", REFUSED),
     "6.1": Listed(r"linux-image-6\.1\.0-[0-9]+-cloud-amd64", CHECK),
-    "6.12": Listed(r"linux-image-6\.12\.[0-9]+\+deb13-cloud-amd64", CHECK, newer_tools=True),
+    "6.12": Listed(CLOUD_6_12, CHECK, newer_tools=True),
     "6.16": Listed(r"linux-image-6\.16\.[0-9]+\+deb13-cloud-amd64", MATRIX),
     "6.17": Listed(r"linux-image-6\.17\.[0-9]+\+deb13-cloud-amd64", MATRIX),
     "6.18": Listed(r"linux-image-6\.18\.[0-9]+\+deb13-cloud-amd64", CHECK),
@@ -37,6 +42,12 @@ TABLE = {
     "7.1": Listed(r"linux-binary-7\.1\.[0-9]+\+deb13-cloud-amd64", MATRIX, modules=False),
     "7.2": Listed(r"linux-binary-7\.2\.[0-9]+\+deb13-cloud-amd64", CHECK),
     "7.3": Listed(r"linux-binary-unsigned-7\.3\.[0-9]+\+deb13-cloud-amd64", CHECK),
+    # A kernel that is locked down takes no modules from the lab, which does not load the keys that they are signed with.
+    "6.1+rt": Listed(r"linux-image-6\.1\.0-[0-9]+-rt-amd64", FLAVOUR),
+    "6.12+rt": Listed(r"linux-image-6\.12\.[0-9]+\+deb13-rt-amd64", FLAVOUR),
+    "6.12+jit_harden": Listed(CLOUD_6_12, FLAVOUR, first="echo 2 >/proc/sys/net/core/bpf_jit_harden"),
+    "6.12+integrity": Listed(CLOUD_6_12, FLAVOUR, modules=False, first=LOCK_DOWN.format("integrity")),
+    "6.12+confidentiality": Listed(CLOUD_6_12, REFUSED, modules=False, first=LOCK_DOWN.format("confidentiality")),
     "6.1+arm64": Listed("linux-image-cloud-arm64/bookworm", ARM64),
     "6.12+arm64": Listed("linux-image-cloud-arm64/trixie", ARM64),
     "newest+arm64": Listed("linux-image-cloud-arm64/trixie-backports", ARM64),
@@ -54,7 +65,7 @@ def with_bbr():
 
 
 # What find() knows.
-PACKAGES = {key: TABLE[key].package for key in keys(CHECK, MATRIX, REFUSED)}
+PACKAGES = {key: TABLE[key].package for key in keys(CHECK, MATRIX, FLAVOUR, REFUSED)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +73,7 @@ class Kernel:
     key: str
     image: pathlib.Path
     modules: pathlib.Path | None  # the folder that contains *.ko*; None: there are none
+    first: str = ""  # as in the table
 
 
 def _numbers(name):
@@ -83,8 +95,13 @@ def _first(folder, *patterns):
     return None
 
 
+def _folder(key):
+    """Where the cache has the package, which several keys may share."""
+    return "kernels/" + next(name for name, listed in TABLE.items() if listed.package == TABLE[key].package)
+
+
 def is_cached(key):
-    return (CACHE / "kernels" / key).is_dir()
+    return (CACHE / _folder(key)).is_dir()
 
 
 def release(key):
@@ -108,9 +125,10 @@ def find(key):
         return _own(key)
     if key not in PACKAGES:
         raise LabError(f"{key}: not a kernel of the lab; known are {', '.join(PACKAGES)}")
-    target = archive.unpacked(f"kernels/{key}", lambda: _packages(key))
+    listed = TABLE[key]
+    target = archive.unpacked(_folder(key), lambda: _packages(key))
     image = _first(target, "boot/vmlinuz*", "usr/lib/modules/*/vmlinuz*", "lib/modules/*/vmlinuz*")
     if not image:
         raise LabError(f"kernel {key}: no vmlinuz in its package; remove {target} to fetch it again")
     modules = _first(target, "usr/lib/modules/*/kernel", "lib/modules/*/kernel")
-    return Kernel(key, image, modules)
+    return Kernel(key, image, modules if listed.modules else None, listed.first)

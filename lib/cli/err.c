@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* vasprintf() */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,9 +83,26 @@ void note(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+/* True if BPF programs may not read the kernel's memory; false also without securityfs. */
+static bool is_locked_down(void)
+{
+	char text[128] = "";
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+
+	if (!f)
+		return false;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = 0;
+	fclose(f);
+	return strstr(text, "[confidentiality]");
+}
+
 int err_bpf(int error, const char *what)
 {
 	err("%s: %s", what, strerror(error < 0 ? -error : error));
+	if ((abs(error) == EINVAL || abs(error) == EPERM) && is_locked_down())
+		remedy("the kernel is locked down for confidentiality, so no BPF program may read "
+		       "its memory; boot it with lockdown=integrity, or without lockdown");
 	return EXIT_REFUSED;
 }
 
