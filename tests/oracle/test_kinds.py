@@ -41,7 +41,7 @@ MISTAKES3 = {
     "what the network delivers until the EDT": ("kind.h", "prior_in_flight <= gone + bdp", "prior_in_flight <= bdp"),
     "a new maximum in DOWN": ("kind.h", " ||\n	    (u32)rs->delivered * BW_UNIT > (u64)b->bw_hi[1] * rs->interval_us)", ")"),
     "room for bursts": ("kind.h", " &&\n	       bdp * IN(sk, mss) >= bursts * bbr_burst_at_most(b, sk)", ""),
-    "a flight that is needed": ("kind.h", "return bbr_needs_flight(b, sk, rs) ? BBR_GENERAL : BBR_REGULAR;", "return BBR_REGULAR;"),
+    "a flight that is needed": ("kind.h", " ||\n	    bbr_needs_flight(b, sk, rs))\n		return BBR_GENERAL;", ")\n		return BBR_GENERAL;"),
     "the end of a loss round in STARTUP": ("kind.h", " || !before(rs->prior_delivered, b->loss_round_delivered)", ""),
     "an inflight_hi that may rise": ("kind.h", " || IN(sk, ca_state) < TCP_CA_Recovery", ""),
     "what a probe sent": ("kind.h", "b->acks != BBR_ACKS_INIT ||", ""),
