@@ -38,7 +38,8 @@ def _algorithm(name, shared=()):
 BBR, BBR3 = _algorithm("bbr", SHARED), _algorithm("bbr3")
 EXPANSION = 1  # llvm-cov's kind for the region of a macro
 
-# Outcomes that no connection with mainline's constants reaches: (file, code) -> outcomes.
+# Outcomes that no connection with mainline's constants reaches: (file, code) -> outcomes; (file, code, function) where
+# another function has the same code.
 NOT_MAINLINE = {
     ("arithmetic.h", "divisor"): ("false",),  # mainline would divide by 0
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
@@ -50,6 +51,15 @@ NOT_MAINLINE = {
     ("algorithm.h", "IN(sk, delivered) <= 1"): ("true", "false"),
     ("algorithm.h", "!IN(sk, inflight)"): ("true", "false"),
     ("algorithm.h", "IN(sk, cwnd) > 1"): ("true", "false"),
+    ("algorithm.h", "!OPTION(sk, cpu_gain)"): ("false",),
+    ("algorithm.h", "OPTION(sk, cpu_gain)"): ("true",),
+    ("algorithm.h", "b->behind"): ("true", "false"),
+    ("algorithm.h", "bbr_stays_behind(b, sk, bbr_bdp(b, sk, bw, b->pacing_gain))"): ("true", "false"),
+    ("algorithm.h", "bbr_is_late(sk)"): ("true", "false"),
+    ("edt.h", "IN(sk, is_cwnd_limited)"): ("true", "false"),
+    ("edt.h", "IN(sk, tcp_clock_cache) > IN(sk, tcp_wstamp_ns) + wait_ns"): ("true", "false"),
+    ("edt.h", "IN(sk, write_seq) - IN(sk, snd_nxt) >= IN(sk, mss)"): ("true", "false"),
+    ("edt.h", "!IN(sk, is_rwnd_limited)"): ("true", "false"),
     ("inflight.h", "PARAM(sk, tso_budget)"): ("false",),
     ("inflight.h", "bbr_is_pinned(sk)"): ("true",),
     ("inflight.h", "OPTION(sk, max_cwnd)"): ("true",),
@@ -57,7 +67,14 @@ NOT_MAINLINE = {
     ("pacing.h", "OPTION(sk, pacing_rate)"): ("true",),
     ("pacing.h", "OPTION(sk, max_pacing_rate)"): ("true",),
     ("pacing.h", "bbr_is_rate_bounded(sk)"): ("true",),
+    ("pacing.h", "OPTION(sk, make_up_loss)"): ("true",),
+    ("pacing.h", "OPTION(sk, pacing_rate)", "bbr_bound_and_make_up"): ("false",),
+    ("pacing.h", "sent < BBR_MAKE_UP_PACKETS"): ("true", "false"),
+    ("pacing.h", "lost * 100ull > most * sent"): ("true", "false"),
     ("policer.h", "OPTION(sk, pin_bw)"): ("true",),
+    ("policer.h", "OPTION(sk, make_up_loss)"): ("true",),
+    ("policer.h", "b->lt_bw | b->lt_use_bw | b->lt_is_sampling"): ("true", "false"),
+    ("policer.h", "t > BBR_MAKE_UP_MS"): ("true", "false"),
     ("probe_bw.h", "OPTION(sk, drain_to_target)"): ("true",),
     ("probe_bw.h", "OPTION(sk, ignore_loss)"): ("true",),
     ("probe_bw.h", "bbr_is_cycle_older(b, sk, b->cycle_len)"): ("true", "false"),
@@ -95,6 +112,7 @@ class Branch(NamedTuple):
     file: str
     line: int
     column: int
+    function: str
     code: str
     true: int
     false: int
@@ -185,7 +203,8 @@ def _branches(exported, headers):
             if path not in headers:
                 continue
             key = (path.name, extent[0], extent[1], within)
-            old = found.get(key, Branch(*key[:3], _source(path, *extent), 0, 0))
+            name = function["name"].rpartition(":")[2]  # that of a static function has its source before it
+            old = found.get(key, Branch(*key[:3], name, _source(path, *extent), 0, 0))
             found[key] = old._replace(true=old.true + true, false=old.false + false)
     return [found[key] for key in sorted(found)]
 
@@ -203,18 +222,27 @@ def measure(programs, algorithm=BBR):
         return _branches(_export(folder, binaries, profiles, algorithm.headers), algorithm.headers)
 
 
+def _keys(branch):
+    return (branch.file, branch.code), (branch.file, branch.code, branch.function)
+
+
+def outcomes_left_out(branch, left_out):
+    """Those of a branch that left_out has, which is like NOT_MAINLINE."""
+    return [word for key in _keys(branch) for word in left_out.get(key, ())]
+
+
 def report(branches, left_out=None):
     """Outcomes (two of each branch) by file and in total, and those that never occurred. left_out is like NOT_MAINLINE:
     its branches must exist, and its outcomes must not have occurred.
     """
     left_out = left_out or {}
-    unknown = set(left_out) - {(branch.file, branch.code) for branch in branches}
+    unknown = set(left_out) - {key for branch in branches for key in _keys(branch)}
     if unknown:
         raise CoverageError(f"the algorithm has no branch {unknown}")
     files, missing = {}, []
     for branch in branches:
         for word, count in (("true", branch.true), ("false", branch.false)):
-            if word in left_out.get((branch.file, branch.code), ()):
+            if word in outcomes_left_out(branch, left_out):
                 if count:
                     raise CoverageError(f"{branch.file}:{branch.line}: was {word} after all: {branch.code}")
                 continue

@@ -371,6 +371,8 @@ TEST(losses_of_a_fixed_rate_are_made_up)
 	assert_int_equal(f->sk.pacing_rate, 1000000);
 	lose(f, 20, 29); /* too few to say */
 	assert_int_equal(f->sk.pacing_rate, 1000000);
+	lose(f, 20, 30);
+	assert_int_equal(f->sk.pacing_rate, 1250000);
 	lose(f, 200, 800);
 	assert_int_equal(f->sk.pacing_rate, 1250000);
 	lose(f, 400, 600); /* more than it makes up for */
@@ -397,6 +399,13 @@ TEST(what_is_made_up_has_an_end)
 	assert_in_range(f->sk.pacing_rate, 999000000000, 1000000000000);
 	lose(f, ~0u, ~0u);
 	assert_in_range(f->sk.pacing_rate, 999000000000, 1000000000000);
+	lose(f, ~0u, 1);
+	assert_in_range(f->sk.pacing_rate, 999000000000, 1000000000000);
+	lose(f, 0x80000000, 0x80000010); /* 16 more than 32 bits hold */
+	assert_in_range(f->sk.pacing_rate, 999000000000, 1000000000000);
+	f->p.make_up_loss[0] = 100; /* written past bbrctl */
+	lose(f, 900, 100);
+	assert_in_range(f->sk.pacing_rate, 999000000000, 1000000000000);
 }
 
 TEST(losses_count_for_seconds)
@@ -411,6 +420,12 @@ TEST(losses_count_for_seconds)
 	bbr_update_bw(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.lt_use_bw, 0);
 	assert_int_equal(f->b.lt_last_lost, 500);
+	f->b.lt_bw = BW;
+	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_bw, 0);
+	f->b.lt_is_sampling = 1;
+	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_is_sampling, 0);
 	f->b.lt_last_lost = 400;
 	f->b.lt_last_delivered = 100;
 	f->b.lt_last_stamp = NOW_MS - 5000;
@@ -421,6 +436,12 @@ TEST(losses_count_for_seconds)
 	assert_int_equal(f->b.lt_last_stamp, NOW_MS - 2500);
 	assert_int_equal(f->b.lt_last_lost, 500 - 10);
 	assert_int_equal(f->b.lt_last_delivered, 1000 - 90);
+	f->b.lt_last_stamp = NOW_MS - 5001; /* counts that times milliseconds exceed 32 bits */
+	f->b.lt_last_lost = f->sk.lost - 50010000;
+	f->b.lt_last_delivered = f->sk.delivered - 100020000;
+	bbr_update_bw(&f->b, &f->sk, &f->rs);
+	assert_int_equal(f->b.lt_last_lost, (u32)(500 - 25000000));
+	assert_int_equal(f->b.lt_last_delivered, (u32)(1000 - 50000000));
 	assert_int_equal(f->b.lt_is_sampling, 0);
 	f->p.make_up_loss[0] = 0;
 	bbr_update_bw(&f->b, &f->sk, &f->rs);

@@ -700,6 +700,74 @@ TEST(without_history_any_loss_is_too_much)
 	assert_false(f->b.prev_probe_too_high); /* the flight is unknown */
 }
 
+/* The first loss makes a history, and so does the first flight that a rule reads. */
+TEST(a_history_is_made_late)
+{
+	FIXTURE;
+
+	f->sk.has_history = false;
+	f->history.n_sends = f->history.n_losses = 0;
+	f->b.in_order = 1;
+	f->rs.delivered = 100;
+	fixture_start_round(f);
+	f->b.rounds_since_probe = 6;
+	estimate(f);
+	assert_false(f->sk.has_history);
+	assert_int_equal(f->history.n_sends, 0);
+	bbr_note_timeout(&f->sk, TCP_CA_Loss);
+	assert_int_equal(f->history.n_sends, 0);
+	f->history.is_app_limited = true;
+	f->b.in_order = 0;
+	assert_false(bbr_was_app_limited(&f->b, &f->sk));
+	f->sk.ca_state = TCP_CA_Recovery;
+	estimate(f); /* nobody reads its flight */
+	assert_false(f->sk.has_history);
+	f->sk.ca_state = TCP_CA_Open;
+	f->sk.lost = 41;
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
+	assert_true(f->sk.has_history);
+	assert_int_equal(f->history.n_losses, 1);
+	f->sk.has_history = false;
+	estimate(f);
+	assert_true(f->sk.has_history);
+}
+
+TEST(a_connection_that_begins_without_history_makes_none)
+{
+	FIXTURE;
+
+	f->sk.has_history = false;
+	f->history.n_sends = 3;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_false(f->sk.has_history);
+	assert_int_equal(f->history.n_sends, 3);
+	f->sk.lost_out = 2;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_true(f->sk.has_history);
+}
+
+/* The ACK of a SYN comes before bbr_init(). */
+TEST(before_the_start_no_history_is_made)
+{
+	FIXTURE;
+
+	f->sk.has_history = false;
+	f->b.initialized = 0;
+	f->sk.lost = 41;
+	assert_int_equal(bbr_catch_up(&f->b, &f->sk), 1);
+	assert_false(f->sk.has_history);
+}
+
+/* The verifier assumes that it may be. */
+TEST(no_entry_is_none)
+{
+	FIXTURE;
+
+	assert_int_equal(bbr_add_loss(&f->history, NULL, 1, 0), 0);
+	assert_int_equal(bbr_add_send(&f->history, NULL), 0);
+	assert_int_equal(f->history.n_losses | f->history.n_sends, 0);
+}
+
 TEST(without_history_reordering_raises_nothing)
 {
 	FIXTURE;
@@ -1424,6 +1492,10 @@ int main(void)
 		T(ack_of_nothing_is_of_no_flight),
 		T(probe_that_was_repeated_is_acked),
 		T(without_history_any_loss_is_too_much),
+		T(a_history_is_made_late),
+		T(a_connection_that_begins_without_history_makes_none),
+		T(before_the_start_no_history_is_made),
+		T(no_entry_is_none),
 		T(without_history_reordering_raises_nothing),
 		T(losses_of_timers_are_caught_up_with),
 		T(tail_loss_lowers_the_window_and_marks_nothing),

@@ -168,10 +168,25 @@ TEST(burst_fits_the_device)
 
 #include "../short_of_cpu.h"
 
+TEST(without_a_second_part_no_sender_is_behind)
+{
+	FIXTURE;
+
+	make_late(f);
+	CRUISE(f);
+	f->sk.more = NULL;
+	bbr_min_tso_segs(&f->b, &f->sk);
+	assert_false(f->more.behind);
+	f->more.behind = 1;
+	assert_int_equal(gain_with(f, 0), 256);
+	assert_true(f->more.behind);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SHORT_OF_CPU_TESTS,
+		T(without_a_second_part_no_sender_is_behind),
 		T(rate_is_bw_times_gain_less_one_percent),
 		T(no_rate_is_0),
 		T(gain_of_no_parameter_paces_nothing),
