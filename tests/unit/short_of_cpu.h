@@ -139,8 +139,29 @@ TEST(a_sender_that_is_behind_paces_no_slower_and_within_the_bits_of_a_gain)
 	assert_int_equal(gain_with(f, 4), 320);
 }
 
+static u64 rate_after_ack(struct fixture *f, bool behind)
+{
+	BEHIND(f) = behind;
+	bbr_main(&f->b, &f->sk, &f->rs);
+	return f->sk.pacing_rate;
+}
+
+TEST(the_rate_after_an_ack_is_of_the_raised_gain)
+{
+	FIXTURE;
+	u64 rate;
+
+	make_late(f);
+	CRUISE(f);
+	f->sk.inflight = 10;
+	rate = rate_after_ack(f, false);
+	assert_in_range(rate_after_ack(f, true), rate * 288 / 100, rate * 289 / 100);
+	assert_int_equal(rate_after_ack(f, false), rate);
+}
+
 #define SHORT_OF_CPU_TESTS                                                                 \
 	T(a_sender_that_sends_late_for_want_of_cpu_is_behind),                             \
+		T(the_rate_after_an_ack_is_of_the_raised_gain),                            \
 		T(the_clock_is_looked_at_in_a_function_of_its_own),                        \
 		T(a_sender_with_a_full_window_is_late_after_half_an_rtt),                  \
 		T(a_sender_that_is_behind_paces_faster_until_inflight_is_what_it_aims_at), \
