@@ -265,6 +265,17 @@ TEST(control_follows_the_phase)
 	assert_int_equal(f->sk.pacing_rate, RATE / 2);
 }
 
+TEST(window_has_room_for_bursts_of_the_new_rate)
+{
+	FIXTURE;
+
+	f->b.min_rtt_us = 1024; /* adds 16384 bytes to a burst */
+	f->sk.pacing_rate = 50000000;
+	bbr_update_control(&f->b, &f->sk, &f->rs, BW);
+	assert_int_equal(f->sk.pacing_rate, RATE);
+	assert_int_equal(f->sk.cwnd, 3 * 23);
+}
+
 /* An app-limited flow at its target, below the known bandwidth. */
 static void fast(struct fixture *f)
 {
@@ -547,6 +558,7 @@ int main(void)
 		T(ack_of_nothing_has_the_caps),
 		T(window_is_never_0),
 		T(control_follows_the_phase),
+		T(window_has_room_for_bursts_of_the_new_rate),
 		T(what_the_fast_path_takes),
 		T(fast_path_leaves_model_and_control),
 		T(fast_path_ends_with_a_new_minimum),
