@@ -746,6 +746,27 @@ TEST(a_connection_that_begins_without_history_makes_none)
 	assert_true(f->sk.has_history);
 }
 
+/* It switches to BBR, and what it has from an earlier time is forgotten. */
+TEST(a_connection_that_begins_with_history_begins_it_anew)
+{
+	FIXTURE;
+
+	f->history.tx_in_flight = f->history.n_losses = f->history.n_sends = 3;
+	f->history.is_app_limited = true;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_int_equal(f->history.tx_in_flight, 0);
+	assert_int_equal(f->history.n_losses, 0);
+	assert_int_equal(f->history.n_sends, 0);
+	assert_false(f->history.is_app_limited);
+	assert_int_equal(f->history.prior_lost, 40);
+	f->history.prior_lost = 7;
+	f->sk.lost_out = 2;
+	bbr_init_estimate(&f->b, &f->sk);
+	assert_int_equal(f->history.n_losses, 1);
+	assert_int_equal(f->history.lost_before, 38);
+	assert_int_equal(f->history.prior_lost, 40);
+}
+
 /* The ACK of a SYN comes before bbr_init(). */
 TEST(before_the_start_no_history_is_made)
 {
@@ -1494,6 +1515,7 @@ int main(void)
 		T(without_history_any_loss_is_too_much),
 		T(a_history_is_made_late),
 		T(a_connection_that_begins_without_history_makes_none),
+		T(a_connection_that_begins_with_history_begins_it_anew),
 		T(before_the_start_no_history_is_made),
 		T(no_entry_is_none),
 		T(without_history_reordering_raises_nothing),
