@@ -767,6 +767,19 @@ TEST(a_connection_that_begins_with_history_begins_it_anew)
 	assert_int_equal(f->history.prior_lost, 40);
 }
 
+TEST(a_flight_in_order_was_app_limited_as_the_sample_was)
+{
+	FIXTURE;
+
+	f->b.in_order = 1;
+	f->sk.rate_app_limited = true;
+	bbr_remember_order(&f->b, &f->history, &f->sk, 0);
+	assert_true(f->history.is_app_limited);
+	f->sk.rate_app_limited = false;
+	bbr_remember_order(&f->b, &f->history, &f->sk, 0);
+	assert_false(f->history.is_app_limited);
+}
+
 /* The ACK of a SYN comes before bbr_init(). */
 TEST(before_the_start_no_history_is_made)
 {
@@ -1516,6 +1529,7 @@ int main(void)
 		T(a_history_is_made_late),
 		T(a_connection_that_begins_without_history_makes_none),
 		T(a_connection_that_begins_with_history_begins_it_anew),
+		T(a_flight_in_order_was_app_limited_as_the_sample_was),
 		T(before_the_start_no_history_is_made),
 		T(no_entry_is_none),
 		T(without_history_reordering_raises_nothing),
