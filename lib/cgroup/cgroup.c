@@ -20,16 +20,17 @@
 char *cgroup_mount(void)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
-	const struct mntent *m;
-	char *found = NULL;
+	char *found = NULL, line[8192]; /* getmntent() would allocate one, and end without it */
+	struct mntent m;
 
+	mem_check(f || errno != ENOMEM);
 	/*
 	 * Also finds the unusual place where systemd's hybrid hierarchy, with v1 controllers,
 	 * mounts it.
 	 */
-	while (f && !found && (m = getmntent(f)))
-		if (!strcmp(m->mnt_type, "cgroup2"))
-			found = mem_copy(m->mnt_dir);
+	while (f && !found && getmntent_r(f, &m, line, sizeof(line)))
+		if (!strcmp(m.mnt_type, "cgroup2"))
+			found = mem_copy(m.mnt_dir);
 	if (f)
 		endmntent(f);
 	return found;

@@ -23,12 +23,15 @@ static inline void take_params(struct input *in, bool clamp, struct bbr_params *
 	u32 *v = (u32 *)&raw;
 
 	/*
-	 * Any numbers will do for cpu_gain and what comes after it. With bytes of their own the
-	 * corpus would mean something else.
+	 * Any number will do for cpu_gain, and now and then for what comes after it. With bytes of
+	 * their own the corpus would mean something else.
 	 */
 	input_take(in, &raw, newer * sizeof(*v));
-	for (size_t i = newer; i < sizeof(raw) / sizeof(*v); i++)
-		v[i] = v[0] ^ v[1] ^ v[2] ^ (i - newer);
+	for (size_t i = newer; i < sizeof(raw) / sizeof(*v); i++) {
+		u32 any = v[0] ^ v[1] ^ v[2];
+
+		v[i] = i == newer || any % 4 == 3 ? any : 0;
+	}
 	for (size_t i = 0; i < sizeof(raw) / sizeof(*v); i++)
 		v[i] ^= dflt[i];
 	if (clamp)
