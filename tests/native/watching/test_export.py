@@ -433,8 +433,10 @@ def test_groups(load, export, new_path, cgroups):
                       s.sum("bbr_group_connections", group=second) == 1, "both cgroups")
     transfers = [Transfer(*pair, MB) for pair in (*pairs, limited)]
     wait_until(lambda: transfers[2].received > 100_000, "the narrow one is under way")
-    exporter.wait_for(lambda s: s.sum("bbr_group_rwnd_limited_seconds_total", group=second) >
-                      0.5 * s.sum("bbr_group_busy_seconds_total", group=second) > 0, "what limits it")
+    # How large its share is depends on when the receiver gets the CPU.
+    s = exporter.wait_for(lambda s: s.sum("bbr_group_busy_seconds_total", group=second) >=
+                          s.sum("bbr_group_rwnd_limited_seconds_total", group=second) > 0, "what limits it")
+    assert s.sum("bbr_group_rwnd_limited_seconds_total", group=first) == 0
     for transfer in transfers:
         transfer.finish()
     send_verified(path.sender, name, MB, address="127.0.0.1")
