@@ -8,11 +8,10 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "base/struct_ops_ids.bpf.h"
 #include "bpf_bbr/netns.h"
 
-#define MAX_OPS 4096
 #define PROCESSES_MAX (1 << 22) /* the kernel's PID_MAX_LIMIT */
-#define STRUCT_OPS 26 /* BPF_MAP_TYPE_STRUCT_OPS of linux/bpf.h */
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -107,38 +106,7 @@ struct task_struct___all {
 	struct list_head___all tasks;
 };
 
-enum bpf_map_type___all {
-	BPF_MAP_TYPE_NONE___all,
-};
-
-struct bpf_map___all {
-	enum bpf_map_type___all map_type;
-	u32 id;
-};
-
-struct bpf_struct_ops_value___all {
-	char data[0];
-};
-
-struct bpf_struct_ops_map___all {
-	struct bpf_map___all map;
-	struct bpf_struct_ops_value___all kvalue;
-};
-
-struct bpf_iter__bpf_map___all {
-	struct bpf_map___all *map;
-};
-
 #pragma clang attribute pop
-
-/* Ids of maps by the address that the tcp_congestion_ops of a struct_ops map has in the kernel. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, MAX_OPS);
-	__type(key, u64);
-	__type(value, u32);
-} ops SEC(".maps");
 
 /* The namespaces by inode. */
 struct {
@@ -190,13 +158,10 @@ static bool has_file(struct net___all *net)
 static void note(struct net___all *net)
 {
 	const struct tcp_congestion_ops___all *cc = BPF_CORE_READ(net, ipv4.tcp_congestion_control);
-	u32 inode = BPF_CORE_READ(net, ns.inum), *id;
+	u32 inode = BPF_CORE_READ(net, ns.inum);
 	struct netns_entry entry = { .is_live = has_file(net) };
-	u64 address = (u64)cc;
 
-	id = bpf_map_lookup_elem(&ops, &address);
-	if (id)
-		entry.map_id = *id;
+	entry.map_id = struct_ops_id((u64)cc);
 	if (cc)
 		bpf_core_read_str(entry.name, sizeof(entry.name), &cc->name);
 	if (bpf_core_field_exists(net->ipv4.tcp_death_row.hashinfo))
@@ -237,24 +202,15 @@ static long visit_process(u32 i, void *data)
 
 /* Runs once for each map of the machine, and then once without one. */
 SEC("iter/bpf_map")
-int list_namespaces(struct bpf_iter__bpf_map___all *ctx)
+int list_namespaces(struct bpf_iter__bpf_map *ctx)
 {
-	struct bpf_map___all *map = ctx->map;
+	struct bpf_map *map = ctx->map;
 	struct task_struct___all *task;
 	struct net___all *own;
 	struct walk w = {};
-	u64 address;
-	u32 id;
 
 	if (map) {
-		if ((u32)map->map_type != STRUCT_OPS)
-			return 0;
-		id = map->id;
-		address = (u64)map +
-			  bpf_core_field_offset(struct bpf_struct_ops_map___all, kvalue) -
-			  bpf_core_field_offset(struct bpf_struct_ops_map___all, map) +
-			  bpf_core_field_offset(struct bpf_struct_ops_value___all, data);
-		bpf_map_update_elem(&ops, &address, &id, BPF_ANY);
+		note_struct_ops(map);
 		return 0;
 	}
 	n_listed = 0;
@@ -290,15 +246,11 @@ static void note_use(const struct use *use)
 {
 	struct net___all *net = (void *)use->net;
 	struct tcp_congestion_ops___all *cc = (void *)use->ops;
-	u64 address = use->ops;
 	struct netns_use is = {};
-	u32 *id;
 
 	if (bpf_map_lookup_elem(&uses, use))
 		return;
-	id = bpf_map_lookup_elem(&ops, &address);
-	if (id)
-		is.map_id = *id;
+	is.map_id = struct_ops_id(use->ops);
 	is.netns = BPF_CORE_READ(net, ns.inum);
 	bpf_core_read_str(is.name, sizeof(is.name), &cc->name);
 	if (bpf_map_update_elem(&uses, use, &is, BPF_ANY))

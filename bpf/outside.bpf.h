@@ -7,6 +7,7 @@
 #ifndef OUTSIDE_BPF_H
 #define OUTSIDE_BPF_H
 
+#include "base/struct_ops.bpf.h"
 #include "kernel.bpf.h"
 #include "bpf_bbr/events.h"
 
@@ -90,26 +91,6 @@ struct tcp_sock___outside {
 	u32 snd_una;
 	u32 retrans_out;
 	u32 total_retrans;
-};
-
-struct bpf_map {
-	u32 map_type;
-	u32 id;
-};
-
-struct bpf_iter__bpf_map {
-	struct bpf_iter_meta *meta;
-	struct bpf_map *map;
-};
-
-/* BPF registers the value of a map. Here the tcp_congestion_ops are its data. */
-struct bpf_struct_ops_value {
-	char data[0];
-};
-
-struct bpf_struct_ops_map {
-	struct bpf_map map;
-	struct bpf_struct_ops_value kvalue;
 };
 
 #pragma clang attribute pop

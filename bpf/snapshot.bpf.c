@@ -121,9 +121,7 @@ int find_ops(struct bpf_iter__bpf_map *ctx)
 	tell_layout();
 	if (!map || !bpf_map_lookup_elem(&instances, &id))
 		return 0;
-	ops = (u64)map + bpf_core_field_offset(struct bpf_struct_ops_map, kvalue) -
-	      bpf_core_field_offset(struct bpf_struct_ops_map, map) +
-	      bpf_core_field_offset(struct bpf_struct_ops_value, data);
+	ops = struct_ops_address(map);
 	bpf_map_update_elem(&instance_ops, &ops, &of, BPF_ANY);
 	return 0;
 }

@@ -11,8 +11,9 @@
 #define BBR_GAIN_MAX 4095 /* 12 bits */
 
 /*
- * Of `inflight` packets, how many will be in the network at the EDT? Packets that wait in fq for their departure time are in flight, but fill no queue.
- * Until the EDT the network will have delivered bw * (EDT - now).
+ * Returns how many of `inflight` packets will be in the network at the EDT. Packets that wait in fq
+ * for their departure time are in flight, but fill no queue. Until the EDT the network will have
+ * delivered bw * (EDT - now).
  */
 static inline u32 bbr_left_at_edt(const struct bbr_sock *sk, u32 bw, u32 inflight)
 {

@@ -8,14 +8,13 @@
 #include <bpf/bpf_helpers.h>
 
 #include "address.bpf.h"
+#include "base/struct_ops_ids.bpf.h"
 #include "bpf_bbr/uses.h"
 
 #define SK_PACING_FQ 2 /* of sk_pacing_status; vmlinux.h has the others */
 #define METRICS_FLAGS 3ul /* in the pointer to a route's metrics */
 #define METRIC_CC 15 /* RTAX_CC_ALGO - 1 */
 #define RTT_NONE (~0u)
-#define STRUCT_OPS 26 /* BPF_MAP_TYPE_STRUCT_OPS of linux/bpf.h */
-#define MAX_OPS 4096
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -68,38 +67,7 @@ struct tcp_sock___uses {
 	} rcvq_space;
 };
 
-enum bpf_map_type___uses {
-	BPF_MAP_TYPE_NONE___uses,
-};
-
-struct bpf_map___uses {
-	enum bpf_map_type___uses map_type;
-	u32 id;
-};
-
-struct bpf_struct_ops_value___uses {
-	char data[0];
-};
-
-struct bpf_struct_ops_map___uses {
-	struct bpf_map___uses map;
-	struct bpf_struct_ops_value___uses kvalue;
-};
-
-struct bpf_iter__bpf_map___uses {
-	struct bpf_map___uses *map;
-};
-
 #pragma clang attribute pop
-
-/* Ids of maps by the address that the tcp_congestion_ops of a struct_ops map has in the kernel. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, MAX_OPS);
-	__type(key, u64);
-	__type(value, u32);
-} uses_ops SEC(".maps");
 
 /* From user space, by the socket's inode: which attachment covers the process that has it. */
 struct {
@@ -122,19 +90,12 @@ __u64 uses_lost; /* sockets without a place in uses_groups */
 
 /* Runs once for each map of the machine. */
 SEC("iter/bpf_map")
-int find_all_ops(struct bpf_iter__bpf_map___uses *ctx)
+int find_all_ops(struct bpf_iter__bpf_map *ctx)
 {
-	struct bpf_map___uses *map = ctx->map;
-	u64 address;
-	u32 id;
+	struct bpf_map *map = ctx->map;
 
-	if (!map || (u32)map->map_type != STRUCT_OPS)
-		return 0;
-	id = map->id;
-	address = (u64)map + bpf_core_field_offset(struct bpf_struct_ops_map___uses, kvalue) -
-		  bpf_core_field_offset(struct bpf_struct_ops_map___uses, map) +
-		  bpf_core_field_offset(struct bpf_struct_ops_value___uses, data);
-	bpf_map_update_elem(&uses_ops, &address, &id, BPF_ANY);
+	if (map)
+		note_struct_ops(map);
 	return 0;
 }
 
@@ -183,14 +144,12 @@ static inline struct uses_group *group_of(struct sock *sk)
 	struct inet_connection_sock___uses *icsk = (void *)sk;
 	struct uses_group new = {}, *group;
 	struct uses_key key = {};
-	u32 *id;
 
 	fill_key(&key, sk);
 	group = bpf_map_lookup_elem(&uses_groups, &key);
 	if (group)
 		return group;
-	id = bpf_map_lookup_elem(&uses_ops, &key.ops);
-	new.map_id = id ? *id : 0;
+	new.map_id = struct_ops_id(key.ops);
 	bpf_core_read_str(new.name, sizeof(new.name), &icsk->icsk_ca_ops->name);
 	remote_address(new.raddr, sk);
 	bpf_map_update_elem(&uses_groups, &key, &new, BPF_NOEXIST);

@@ -12,6 +12,7 @@
 #include "cli/units.h"
 #include "experiment/analysis/guard.h"
 #include "running.h"
+#include "cgroup/cgroup.h"
 #include "kernel/clock.h"
 #include "experiment/handle.h"
 #include "kernel/instance.h"
@@ -22,15 +23,6 @@
 #define LEAST_KEPT 1024
 #define MOST_KEPT (1u << 20)
 #define PER_PERCENT (EXPERIMENT_SHARES / 100)
-
-bool cgroup_is_within(const char *path, const char *above)
-{
-	size_t len = strlen(above);
-
-	if (len && above[len - 1] == '/')
-		len--;
-	return !strncmp(path, above, len) && (!path[len] || path[len] == '/');
-}
 
 /* Two prefixes have an address in common if the longer one begins like the shorter one. */
 static bool prefixes_overlap(const struct experiment_scope *a, const struct experiment_scope *b)

@@ -52,12 +52,6 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 /* Which connections an experiment is about. */
 #define SCOPE_V4_BITS 96 /* of ::ffff:0:0/96 */
 
-/*
- * True if the first cgroup is the second, or below it. Paths have no slash at the end; the root's
- * may be "/".
- */
-bool cgroup_is_within(const char *path, const char *above);
-
 /* True if a connection can match both scopes, of experiments in these cgroups. */
 bool scopes_overlap(const struct experiment_scope *a, const char *a_cgroup,
 		    const struct experiment_scope *b, const char *b_cgroup);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,52 +51,29 @@ int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_vis
 	return ret;
 }
 
-static int visit_one(const char *path, const char *name, sockops_visitor visit, void *data)
+struct sockops_walk {
+	const char *name;
+	sockops_visitor visit;
+	void *data;
+};
+
+static int visit_cgroup(const char *path, void *data)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+	const struct sockops_walk *w = data;
 
 	if (fd < 0)
 		return -errno;
-	ret = sockops_visit(fd, path, name, visit, data);
+	ret = sockops_visit(fd, path, w->name, w->visit, w->data);
 	close(fd);
 	return ret;
 }
 
-static int is_below(const struct dirent *entry)
-{
-	return entry->d_type == DT_DIR && strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
-}
-
-/*
- * Cgroups come and go. Any user may have some, as deep as they like: so none stays open while those
- * below it are visited, and one whose path is too long for the kernel is left out. Nobody can attach
- * a program there by its path.
- */
-static int walk(const char *path, const char *name, sockops_visitor visit, void *data)
-{
-	int ret = visit_one(path, name, visit, data), n = 0;
-	struct dirent **entries = NULL;
-
-	if (!ret) {
-		n = scandir(path, &entries, is_below, NULL);
-		ret = n < 0 ? -errno : 0;
-	}
-	for (int i = 0; i < n; i++) {
-		char *below = mem_format("%s/%s", path, entries[i]->d_name);
-
-		if (!ret)
-			ret = walk(below, name, visit, data);
-		free(below);
-		free(entries[i]);
-	}
-	free(entries);
-	return ret == -ENOENT || ret == -ENODEV || ret == -ENAMETOOLONG ? 0 : ret;
-}
-
 int sockops_visit_all(const char *name, sockops_visitor visit, void *data)
 {
+	struct sockops_walk w = { name, visit, data };
 	char *mount = cgroup_mount();
-	int ret = mount ? walk(mount, name, visit, data) : 0;
+	int ret = mount ? cgroup_walk(mount, visit_cgroup, &w) : 0;
 
 	free(mount);
 	return ret;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* name_to_handle_at() */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -251,6 +252,45 @@ static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
 	}
 	path[len < 0 ? 0 : len] = 0;
 	return len >= (ssize_t)strlen(mount);
+}
+
+bool cgroup_is_within(const char *path, const char *above)
+{
+	size_t len = strlen(above);
+
+	if (len && above[len - 1] == '/')
+		len--;
+	return !strncmp(path, above, len) && (!path[len] || path[len] == '/');
+}
+
+static int is_below(const struct dirent *entry)
+{
+	return entry->d_type == DT_DIR && strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+}
+
+/*
+ * Any user may have cgroups, as deep as they like: so none stays open while those below it are
+ * visited, and one whose path is too long for the kernel is left out.
+ */
+int cgroup_walk(const char *top, cgroup_visitor visit, void *data)
+{
+	int ret = visit(top, data), n = 0;
+	struct dirent **entries = NULL;
+
+	if (!ret) {
+		n = scandir(top, &entries, is_below, NULL);
+		ret = n < 0 ? -errno : 0;
+	}
+	for (int i = 0; i < n; i++) {
+		char *below = mem_format("%s/%s", top, entries[i]->d_name);
+
+		if (!ret)
+			ret = cgroup_walk(below, visit, data);
+		free(below);
+		free(entries[i]);
+	}
+	free(entries);
+	return ret == -ENOENT || ret == -ENODEV || ret == -ENAMETOOLONG ? 0 : ret;
 }
 
 __u64 cgroup_id_now(const char *path)

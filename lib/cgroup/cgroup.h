@@ -61,6 +61,21 @@ void cgroup_path(__u64 id, char *path, size_t size);
 bool cgroup_container(const char *path, char *name, size_t size);
 
 /*
+ * True if the first cgroup is the second, or below it. Paths have no slash at the end; the root's
+ * may be "/".
+ */
+bool cgroup_is_within(const char *path, const char *above);
+
+/* A return value other than 0 ends the walk, which returns it. */
+typedef int (*cgroup_visitor)(const char *path, void *data);
+
+/*
+ * Visits a cgroup and those below it, by their paths, in tree order. Returns what the last visit
+ * returned, 0 without a visit, or -errno. Cgroups come and go: one that is gone is left out.
+ */
+int cgroup_walk(const char *top, cgroup_visitor visit, void *data);
+
+/*
  * The sockops programs that are attached to cgroups, found by asking the kernel, cgroup by cgroup.
  */
 #define SOCKOPS_MAPS 16 /* maps of one program that are looked at */

@@ -175,8 +175,8 @@ static int ask_kernel(struct netns_known **list, const struct walk *w)
 	n = take_namespaces(program->maps.namespaces.map_fd, list);
 	if (w->match)
 		find_uses(program, *list, n, w);
-	while (!bpf_map_get_next_key(program->maps.ops.map_fd, NULL, &address))
-		bpf_map_delete_elem(program->maps.ops.map_fd, &address);
+	while (!bpf_map_get_next_key(program->maps.struct_ops_ids.map_fd, NULL, &address))
+		bpf_map_delete_elem(program->maps.struct_ops_ids.map_fd, &address);
 	if ((__u32)n != program->bss->n_listed) {
 		free(*list);
 		*list = NULL;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 #include "experiment/handle.h"
 #include "instance/netns_default.h"
 #include "kernel/netns.h"
+#include "kernel/process_sockets.h"
 #include "kernel/qdisc.h"
 #include "uses.lskel.h"
 
@@ -181,65 +180,51 @@ static int read_uses(struct check *c, int map)
 	return 0;
 }
 
-/* Notes the attachment of each socket that a process has open. */
-static int note_process(const char *pid, int map, __u32 attachment)
-{
-	int error = 0;
-	char path[64], target[64];
-	const struct dirent *e;
-	__u64 inode;
-	ssize_t len;
-	DIR *dir;
+/* What the sockets of a cgroup's processes are noted as. */
+struct noting {
+	int map;
+	__u32 attachment;
+};
 
-	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
-	dir = opendir(path);
-	while (!error && dir && (e = readdir(dir))) {
-		len = readlinkat(dirfd(dir), e->d_name, target, sizeof(target) - 1);
-		target[len < 0 ? 0 : len] = 0;
-		if (sscanf(target, "socket:[%llu]", &inode) == 1 &&
-		    bpf_map_update_elem(map, &inode, &attachment, BPF_ANY))
-			error = -errno;
-	}
-	if (dir)
-		closedir(dir);
-	return error;
+static int note_socket(__u64 inode, __u32 fd, void *data)
+{
+	const struct noting *to = data;
+
+	(void)fd;
+	return bpf_map_update_elem(to->map, &inode, &to->attachment, BPF_ANY) ? -errno : 0;
 }
 
-/* The processes of a cgroup and of those below it. Cgroups come and go: what is gone is left out. */
-static int note_processes(const char *cgroup, int map, __u32 attachment)
+/* Processes come and go: what is gone is left out. */
+static int note_processes(const char *cgroup, void *data)
 {
-	int error = 0;
-	char *file = mem_format("%s/cgroup.procs", cgroup), pid[32];
+	char *file = mem_format("%s/cgroup.procs", cgroup), pid[32], path[64];
 	FILE *f = fopen(file, "re");
-	const struct dirent *e;
-	DIR *dir;
+	int error = 0, process;
 
 	while (!error && f && fgets(pid, sizeof(pid), f)) {
 		pid[strcspn(pid, "\n")] = 0;
-		error = note_process(pid, map, attachment);
+		snprintf(path, sizeof(path), "/proc/%s", pid);
+		process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (process < 0)
+			continue;
+		error = process_sockets(process, note_socket, data);
+		close(process);
 	}
 	if (f)
 		fclose(f);
 	free(file);
-	dir = opendir(cgroup);
-	while (!error && dir && (e = readdir(dir))) {
-		char *below;
-
-		if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		below = mem_format("%s/%s", cgroup, e->d_name);
-		error = note_processes(below, map, attachment);
-		free(below);
-	}
-	if (dir)
-		closedir(dir);
 	return error;
 }
 
-static void add_meant(struct check *c, const struct attachment *at, size_t below, bool is_attached)
+/* A cgroup's path from the mount, whose length this is. */
+static const char *below_mount(const char *path, size_t mount)
 {
-	const struct meant_at new = { strlen(at->path) > below ? at->path + below : "/", at->name,
-				      is_attached, at->n };
+	return strlen(path) > mount ? path + mount : "/";
+}
+
+static void add_meant(struct check *c, const struct attachment *at, size_t mount, bool is_attached)
+{
+	const struct meant_at new = { below_mount(at->path, mount), at->name, is_attached, at->n };
 
 	for (size_t i = 0; i < c->n_meant; i++) {
 		struct meant_at *known = &c->meant[i];
@@ -263,48 +248,56 @@ static int by_length(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Which cgroups are meant: the file's, and those that somebody attached and the file lacks. */
-static int look_at_cgroups(struct check *c, int inodes)
+/* Notes the sockets of each cgroup that is meant; of an inner one last, so that it counts. */
+static int note_meant(const struct check *c, const char *mount, int map)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < c->n_meant; i++) {
+		struct noting to = { map, i + 1 };
+		char *path = mem_format("%s%s", mount, c->meant[i].cgroup);
+
+		error = cgroup_walk(path, note_processes, &to);
+		free(path);
+	}
+	return error ? err_bpf(error, "cannot note the sockets of attached cgroups") : EXIT_DONE;
+}
+
+static int look_at_experiments(struct check *c, size_t mount)
 {
 	struct experiment_handle *list;
-	char *mount = cgroup_mount();
-	size_t below = mount ? strlen(mount) : 0;
-	int n, error = 0;
+	int n = experiments_list(&list);
 
-	free(mount);
-	c->n_attached = attachments_list(&c->attached);
-	if (c->n_attached < 0)
-		return err_bpf(c->n_attached, "cannot look at the cgroups");
-	for (size_t i = 0; i < c->wanted.n_attached; i++)
-		add_meant(c, &c->wanted.attached[i], below, false);
-	for (int i = 0; i < c->n_attached; i++)
-		add_meant(c, &c->attached[i], below, true);
-	/* The innermost attachment of a process is noted last. */
-	if (c->n_meant)
-		qsort(c->meant, c->n_meant, sizeof(*c->meant), by_length);
-	for (size_t i = 0; !error && i < c->n_meant; i++) {
-		mount = cgroup_mount();
-		if (mount) {
-			char *path = mem_format("%s%s", mount, c->meant[i].cgroup);
-
-			error = note_processes(path, inodes, i + 1);
-			free(path);
-		}
-		free(mount);
-	}
-	if (error)
-		return err_bpf(error, "cannot note the sockets of attached cgroups");
-	n = experiments_list(&list);
 	if (n < 0)
 		return err_bpf(n, "cannot look for experiments");
 	for (int i = 0; i < n; i++) {
 		c->experiment = mem_grow(c->experiment, c->n_experiments, sizeof(char *));
-		c->experiment[c->n_experiments++] =
-			mem_copy(strlen(list[i].path) > below ? list[i].path + below : "/");
+		c->experiment[c->n_experiments++] = mem_copy(below_mount(list[i].path, mount));
 	}
-	if (n)
-		experiments_free(list, n);
+	experiments_free(list, n);
 	return EXIT_DONE;
+}
+
+/* Which cgroups are meant: the file's, and those that somebody attached and the file lacks. */
+static int look_at_cgroups(struct check *c, int inodes)
+{
+	char *mount = cgroup_mount();
+	size_t len = mount ? strlen(mount) : 0;
+	int ret = EXIT_DONE;
+
+	c->n_attached = attachments_list(&c->attached);
+	if (c->n_attached < 0)
+		ret = err_bpf(c->n_attached, "cannot look at the cgroups");
+	for (size_t i = 0; i < c->wanted.n_attached; i++)
+		add_meant(c, &c->wanted.attached[i], len, false);
+	for (int i = 0; i < c->n_attached; i++)
+		add_meant(c, &c->attached[i], len, true);
+	if (c->n_meant)
+		qsort(c->meant, c->n_meant, sizeof(*c->meant), by_length);
+	if (!ret && mount)
+		ret = note_meant(c, mount, inodes);
+	free(mount);
+	return ret ? ret : look_at_experiments(c, len);
 }
 
 static int look_at_sockets(struct check *c, struct uses_bpf *program)

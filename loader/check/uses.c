@@ -22,14 +22,6 @@ const char *const use_cause_names[USE_CAUSES] = {
 	[USE_OLD_OR_ROUTE] = "opened_before_or_route",
 };
 
-static bool is_within(const char *cgroup, const char *top)
-{
-	size_t len = strlen(top);
-
-	return !strcmp(top, "/") ||
-	       (!strncmp(cgroup, top, len) && (!cgroup[len] || cgroup[len] == '/'));
-}
-
 /* An attachment to a name that is not loaded gives nothing, unless the file loads it. */
 static bool is_meant(const struct check *c, const struct meant_at *at)
 {
@@ -45,7 +37,7 @@ static const struct meant_at *attachment_of(const struct check *c, const struct 
 		const struct meant_at *at = &c->meant[i];
 		size_t len = strlen(at->cgroup), best = found ? strlen(found->cgroup) : 0;
 
-		if (is_meant(c, at) && is_within(u->cgroup, at->cgroup) &&
+		if (is_meant(c, at) && cgroup_is_within(u->cgroup, at->cgroup) &&
 		    (!found || len > best || (len == best && at->has_conditions)))
 			found = at;
 	}
@@ -64,7 +56,7 @@ const char *default_meant(const struct check *c, const struct checked_netns *ns)
 static bool is_in_experiment(const struct check *c, const struct use *u)
 {
 	for (size_t i = 0; u->cgroup[0] && i < c->n_experiments; i++)
-		if (is_within(u->cgroup, c->experiment[i]))
+		if (cgroup_is_within(u->cgroup, c->experiment[i]))
 			return true;
 	return false;
 }

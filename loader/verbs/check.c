@@ -224,7 +224,7 @@ static int read_meant(struct check *c, const char *path)
 	return EXIT_DONE;
 }
 
-/* Whether it can run is said even if the kernel does not answer the rest. */
+/* Says that it can run even if the kernel does not answer the rest. */
 static int verb_check(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;

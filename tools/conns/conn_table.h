@@ -62,7 +62,7 @@ struct conn {
 	 */
 	double rwnd_share, sndbuf_share;
 	__u32 busy_ticks, rwnd_ticks, sndbuf_ticks; /* of the last snapshot */
-	/* "" until the caller sets them: what its cgroup runs, and who has it open. */
+	/* The service of its cgroup, and the process that has it open; "" until the caller sets them. */
 	char service[SERVICE_LEN], process[SERVICE_LEN];
 
 	/* NULL: snapshots found it idle so far, or there were HISTORIES_MAX others. */

@@ -20,36 +20,23 @@
 #include "cli/units.h"
 #include "grouping.h"
 #include "kernel/netns.h"
+#include "kernel/process_sockets.h"
 #include "stream/event_source.h"
 #include "verbs.h"
 
-/* The inode of a link to "socket:[1234]"; false if it is to something else. */
-static bool socket_inode(int dir, const char *name, __u64 *inode)
+struct reading {
+	struct owners *owners;
+	__u32 pid;
+};
+
+static int add_owner(__u64 inode, __u32 fd, void *data)
 {
-	static const char prefix[] = "socket:[";
-	char target[64];
-	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
+	const struct reading *r = data;
+	struct owners *o = r->owners;
 
-	if (len < (ssize_t)sizeof(prefix) || memcmp(target, prefix, sizeof(prefix) - 1))
-		return false;
-	target[len] = 0;
-	*inode = strtoull(target + sizeof(prefix) - 1, NULL, 10);
-	return true;
-}
-
-static void read_files(struct owners *o, __u32 pid, DIR *fds)
-{
-	const struct dirent *e;
-	__u64 inode;
-
-	while ((e = readdir(fds))) {
-		if (!isdigit((unsigned char)e->d_name[0]) ||
-		    !socket_inode(dirfd(fds), e->d_name, &inode))
-			continue;
-		o->list = mem_grow(o->list, o->n, sizeof(*o->list));
-		o->list[o->n++] =
-			(struct owner){ inode, pid, strtoul(e->d_name, NULL, 10), .name = "" };
-	}
+	o->list = mem_grow(o->list, o->n, sizeof(*o->list));
+	o->list[o->n++] = (struct owner){ inode, r->pid, fd, .name = "" };
+	return 0;
 }
 
 static void read_name(int process, char name[PROCESS_NAME_LEN])
@@ -66,22 +53,14 @@ static void read_name(int process, char name[PROCESS_NAME_LEN])
 
 static void read_process(struct owners *o, int proc, const char *pid_name)
 {
-	int dir = openat(proc, pid_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
-	__u32 pid = strtoul(pid_name, NULL, 10);
+	int dir = openat(proc, pid_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct reading r = { o, strtoul(pid_name, NULL, 10) };
 	char name[PROCESS_NAME_LEN];
 	size_t first = o->n;
-	DIR *fds;
 
 	if (dir < 0)
 		return;
-	fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fds = fd >= 0 ? fdopendir(fd) : NULL;
-	if (fds) {
-		read_files(o, pid, fds);
-		closedir(fds);
-	} else if (fd >= 0) {
-		close(fd);
-	}
+	process_sockets(dir, add_owner, &r);
 	if (o->n > first)
 		read_name(dir, name);
 	for (size_t i = first; i < o->n; i++)

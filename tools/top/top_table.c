@@ -115,7 +115,7 @@ static struct column_def defs[COLUMNS] = {
 	[COL_SERVICE] = { "service", "SERVICE", 7, SERVICE_MAX, 12, true,
 			  "unit of systemd, or cgroup, that made it" },
 	[COL_PROCESS] = { "process", "PROCESS", 7, SERVICE_MAX, 0, true,
-			  "who has it open; only with --columns" },
+			  "the process that has it open; only with --columns" },
 	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true, "mode, and phase of PROBE_BW" },
 	[COL_TIME] = { "time", "SINCE", 5, 5, 13, false, "time in the mode", NOT_SUMMED, value_time,
 		       FIELD("mode_ms") },

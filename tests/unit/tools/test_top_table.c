@@ -579,7 +579,7 @@ static void groups_have_sums_and_means(void **state)
 	assert_int_equal(view.n, 3);
 }
 
-/* Before a socket was read, nothing is known of who has it. */
+/* Until a socket is read, its service and process are not known. */
 static void groups_of_what_only_events_told(void **state)
 {
 	(void)state;
