@@ -156,7 +156,7 @@ int cgroup_place(const char *option, const char *path, char **place, char **belo
 	if (full && !strcmp(full, mount)) {
 		*place = mem_copy(full);
 		*below = mem_copy("");
-	} else if (full) {
+	} else if (full && (is_cgroup(full) || access(full, F_OK))) {
 		cut = mem_copy(full);
 		*place = nearest_above(cut, len);
 		if (*place)

@@ -295,10 +295,17 @@ static int verb_attach(void *options, int argc, char **argv)
 /* What is attached by this name. Returns EXIT_DONE, or another status after printing. */
 static int find_own(const struct options *opt, const char *path, struct attachment *found)
 {
-	int n = find_attached(path, found);
+	int n = find_attached(path, found), ret;
+	char *there;
 
 	if (n < 0)
 		return err_bpf(n, path);
+	if (!n) { /* or its name is wrong */
+		ret = cgroup_find("--cgroup", path, &there);
+		if (ret)
+			return ret;
+		free(there);
+	}
 	if (n && !strcmp(found->name, opt->name))
 		return EXIT_DONE;
 	err("%s: not attached to %s", opt->name, path);
@@ -395,7 +402,7 @@ static int verb_detach(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct attachment found;
-	char *place, *below, *path, *none;
+	char *place, *below, *path;
 	int ret;
 
 	(void)argc;
@@ -408,9 +415,7 @@ static int verb_detach(void *options, int argc, char **argv)
 		return ret;
 	path = mem_format("%s%s%s", place, *below ? "/" : "", below);
 	ret = find_own(opt, path, &found);
-	if (ret == EXIT_NOTHING && access(path, F_OK)) /* or its name is wrong */
-		ret = cgroup_find("--cgroup", opt->filter.cgroup, &none);
-	else if (!ret) {
+	if (!ret) {
 		ret = detach_found(opt, &found);
 		if (!ret)
 			print_done(opt, &found, "detached from");

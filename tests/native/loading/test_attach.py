@@ -165,6 +165,7 @@ def test_bad_command_lines(bbrctl, load, cgroup, tmp_path):
         for path in tmp_path, cgroup.path / "cgroup.procs", "bbrt_none", cgroup_mount() / "bbrt_none":
             refused = bbrctl(verb, "--name", name, "--cgroup", path, status=USAGE).err
             assert "no such cgroup" in refused and str(cgroup_mount()) in refused
+            assert "not attached" not in refused  # one reason
     bbrctl("attach", "--name", "bbrt_none", "--cgroup", cgroup.path, status=NOTHING)
     assert status_of(bbrctl, name)["cgroups"] == []
 

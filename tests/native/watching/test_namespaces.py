@@ -17,7 +17,8 @@ pytestmark = pytest.mark.machine_alone  # it watches all instances
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 EMPTY = 100
 RUNS = 5
-LIMIT_MS = 0.1  # for an empty namespace; to walk the machine's table for it takes 2 ms and more
+LIMIT_MS = 0.5  # for an empty namespace: alone on a machine 0.00 to 0.07, beside other work up to 0.15; to walk the
+# machine's table for each takes 2 ms and more
 
 
 def cpu_ms(*command):
