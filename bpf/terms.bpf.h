@@ -120,15 +120,10 @@ static long hash_name(u32 level, struct cgroup_walk *w)
 	return false;
 }
 
-static inline u64 value64(const struct bbr_term *t, int i)
-{
-	return t->value[i] | (u64)t->value[i + 1] << 32;
-}
-
 static __attribute__((noinline)) bool is_in_cgroup(const struct bbr_term *t, struct cgroup *cgroup)
 {
 	bool by_path = t->kind == BBR_TERM_PATH;
-	struct cgroup_walk w = { .cgroup = cgroup, .id = value64(t, by_path ? 2 : 0) };
+	struct cgroup_walk w = { .cgroup = cgroup, .id = bbr_term_u64(t, by_path ? 2 : 0) };
 
 	bpf_loop(BBR_RULE_CGROUP_LEVELS, find_cgroup, &w, 0);
 	if (!by_path || !w.is_found)
@@ -138,7 +133,7 @@ static __attribute__((noinline)) bool is_in_cgroup(const struct bbr_term *t, str
 	w.from = w.level - t->len;
 	w.cgroup = cgroup;
 	bpf_loop(BBR_RULE_CGROUP_LEVELS, hash_name, &w, 0);
-	return w.hash == value64(t, 0);
+	return w.hash == bbr_term_u64(t, 0);
 }
 
 static inline bool term_holds_as_is(const struct bbr_term *t, const struct term_socket *s)

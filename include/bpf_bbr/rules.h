@@ -117,6 +117,12 @@ static inline __u64 bbr_path_hash(__u64 hash, __u64 piece)
 	return hash ^ hash >> 29;
 }
 
+/* The id or hash in two words of a term's value, from word i on. */
+static inline __u64 bbr_term_u64(const struct bbr_term *t, int i)
+{
+	return t->value[i] | (__u64)t->value[i + 1] << 32;
+}
+
 /* True if both addresses begin with the same len bits, 0 to 128. */
 static inline int bbr_same_prefix(const __u32 *a, const __u32 *b, __u32 len)
 {

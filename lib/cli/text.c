@@ -178,6 +178,28 @@ void text_print(FILE *out, const char *message)
 	}
 }
 
+void text_print_wrapped(const char *text, int indent, int hang, int width, bool is_command)
+{
+	int at = printf("%*s", indent, "");
+	bool is_first = true, is_quoted = false;
+
+	for (const char *word = text; *word;) {
+		size_t len = 0;
+
+		for (; word[len] && (is_quoted || word[len] != ' '); len++)
+			is_quoted ^= is_command && word[len] == '\'';
+		if (!is_first && at + 1 + (int)len + (is_command ? 2 : 0) > width) {
+			printf("%s\n", is_command ? " \\" : "");
+			at = printf("%*s", hang, "");
+			is_first = true;
+		}
+		at += printf("%s%.*s", is_first ? "" : " ", (int)len, word);
+		is_first = false;
+		word += len + (word[len] == ' ');
+	}
+	putchar('\n');
+}
+
 void buffered_begin(struct buffered *b, FILE *out)
 {
 	b->out = out;

@@ -44,6 +44,12 @@ void text_tame(char *text, size_t size, const char *also);
 void text_print(FILE *out, const char *message);
 
 /*
+ * Prints words in lines of this width, as far as they allow; hang is the indent of all lines but the
+ * first. The lines of a command end in a backslash, and none ends within its quotes.
+ */
+void text_print_wrapped(const char *text, int indent, int hang, int width, bool is_command);
+
+/*
  * Text that goes to a file in few pieces: a stdio call for each word takes longer than writing the
  * word.
  */

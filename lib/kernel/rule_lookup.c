@@ -164,8 +164,7 @@ static bool holds_as_is(const struct bbr_rule *rule, const struct bbr_term *t,
 	case BBR_TERM_MARK:
 		return t->value[0] == test->mark;
 	case BBR_TERM_CGROUP:
-		return is_among(t->value[0] | (__u64)t->value[1] << 32, test->cgroups,
-				test->nr_cgroups);
+		return is_among(bbr_term_u64(t, 0), test->cgroups, test->nr_cgroups);
 	case BBR_TERM_PATH:
 		return rule->path &&
 		       is_among(cgroup_id_now(rule->path), test->cgroups, test->nr_cgroups);

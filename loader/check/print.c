@@ -16,33 +16,6 @@
 #define STEPS_SHOWN 10
 #define NAMES_SHOWN 8 /* congestion controls of a namespace */
 
-/*
- * Prints text in lines of WIDTH columns, as far as its words allow. A command's lines end in a
- * backslash, and none ends within its quotes.
- */
-static void print_wrapped(int indent, const char *text, bool is_command)
-{
-	int at = printf("%*s", indent, ""), more = 0;
-	char quote = 0;
-
-	for (const char *word = text; *word;) {
-		size_t len = 0;
-
-		for (; word[len] && (quote || word[len] != ' '); len++)
-			if (word[len] == '\'')
-				quote = quote ? 0 : '\'';
-		if (more && at + 1 + (int)len + (is_command ? 2 : 0) > WIDTH) {
-			printf("%s\n", is_command ? " \\" : "");
-			at = printf("%*s", indent + 2, "");
-			more = 0;
-		}
-		at += printf("%s%.*s", more ? " " : "", (int)len, word);
-		more = 1;
-		word += len + (word[len] == ' ');
-	}
-	putchar('\n');
-}
-
 /* What the sockets of a namespace use, by name and code. */
 struct name_count {
 	const char *name;
@@ -126,7 +99,7 @@ static void print_netns(const struct check *c, const struct checked_netns *ns)
 			   default_is_unloaded(c, ns) ? " (unloaded)" : "", ns->n, plural(ns->n));
 
 	text = append_counts(text, c, ns);
-	print_wrapped(2, text, false);
+	text_print_wrapped(text, 2, 4, WIDTH, false);
 	free(text);
 	free(label);
 	if (!ns->n)
@@ -135,7 +108,7 @@ static void print_netns(const struct check *c, const struct checked_netns *ns)
 			  "%llu kB received; tcp_wmem %llu kB, tcp_rmem %llu kB",
 			  ns->by_fq, ns->by_tcp, ns->bdp_sent / 1000, ns->bdp_received / 1000,
 			  ns->wmem / 1000, ns->rmem / 1000);
-	print_wrapped(4, text, false);
+	text_print_wrapped(text, 4, 6, WIDTH, false);
 	free(text);
 }
 
@@ -171,13 +144,13 @@ static void print_finding(const struct check *c, const struct finding *f)
 	char *label = f->ns ? netns_label(c, f->ns) : NULL;
 	char *text = mem_format("%s%s%s", label ? label : "", label ? ": " : "", f->text);
 
-	print_wrapped(2, text, false);
+	text_print_wrapped(text, 2, 4, WIDTH, false);
 	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n && i < STEPS_SHOWN; i++) {
 		printf("    ");
 		step_print(&c->plan.step[i], false);
 	}
 	if (f->command)
-		print_wrapped(6, f->command, true);
+		text_print_wrapped(f->command, 6, 8, WIDTH, true);
 	free(text);
 	free(label);
 }

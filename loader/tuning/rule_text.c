@@ -317,11 +317,6 @@ static void format_cgroup(__u64 id, char *buf, size_t size)
 		snprintf(buf, size, "id:%llu", (unsigned long long)id);
 }
 
-static __u64 term_cgroup(const struct bbr_term *term)
-{
-	return term->value[0] | (__u64)term->value[1] << 32;
-}
-
 static void format_term_value(const struct bbr_term *term, char *buf, size_t size)
 {
 	switch (term->kind) {
@@ -340,7 +335,7 @@ static void format_term_value(const struct bbr_term *term, char *buf, size_t siz
 		snprintf(buf, size, "%.*s", IFNAMSIZ - 1, (const char *)term->value);
 		break;
 	default:
-		format_cgroup(term_cgroup(term), buf, size);
+		format_cgroup(bbr_term_u64(term, 0), buf, size);
 	}
 }
 
@@ -377,27 +372,19 @@ bool rule_has_its_cgroups(const struct bbr_rule *rule)
 		cgroup_path(rule->cgroup, path, sizeof(path));
 	for (__u32 i = 0; path[0] && i < rule->n_more; i++)
 		if (rule->more[i].kind == BBR_TERM_CGROUP)
-			cgroup_path(term_cgroup(&rule->more[i]), path, sizeof(path));
+			cgroup_path(bbr_term_u64(&rule->more[i], 0), path, sizeof(path));
 	return path[0];
 }
 
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
 {
+	struct bbr_term terms[BBR_RULE_TERMS_MAX];
+	struct bbr_rule others = *rule;
 	char text[PATH_MAX];
-	size_t len = 0;
+	size_t len;
 
-	*buf = 0;
-	if (rule->dst_len) {
-		format_prefix(text, sizeof(text), rule->dst, rule->dst_len);
-		len += snprintf(buf + len, size - len, " --dst %s", text);
-	}
-	if (rule->fields & BBR_RULE_DPORT)
-		len += snprintf(buf + len, size - len, " --dport %u", ntohs(rule->dport));
-	if (rule->fields & BBR_RULE_SPORT)
-		len += snprintf(buf + len, size - len, " --sport %u", ntohs(rule->sport));
-	if (rule->fields & BBR_RULE_MARK)
-		len += snprintf(buf + len, size - len, " --mark %u", rule->mark);
-	len += terms_format(rule->more, rule->n_more, buf + len, size - len);
+	others.fields &= ~BBR_RULE_CGROUP; /* which comes last */
+	len = terms_format(terms, rule_terms(&others, terms), buf, size);
 	if (rule->fields & BBR_RULE_CGROUP)
 		format_cgroup(rule->cgroup, text, sizeof(text));
 	if (rule->path || rule->fields & BBR_RULE_CGROUP)

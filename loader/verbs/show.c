@@ -7,6 +7,7 @@
 
 #include "cli/err.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "verbs/verbs.h"
 
 /* True if the user wants this parameter. Without keys, the user wants all. */
@@ -41,21 +42,6 @@ static void format_row(const struct param *param, const struct param_set *p,
 	param_format(param, defaults, cell[DEFAULT], PARAM_TEXT_LEN);
 	param_format_range(param, cell[RANGE], PARAM_TEXT_LEN);
 	snprintf(cell[UNIT], PARAM_TEXT_LEN, "%s", param_notation(param)->json);
-}
-
-/* Prints words in lines of this width, with an indent. */
-static void print_wrapped(const char *text, int indent, int width)
-{
-	while (*text) {
-		int len = strlen(text), room = width - indent, at = room;
-
-		while (len > room && at && text[at] != ' ')
-			at--;
-		if (len <= room || !at)
-			at = len;
-		printf("%*s%.*s\n", indent, "", at, text);
-		text += at + (text[at] == ' ');
-	}
 }
 
 static void print_cell(const char *text, int width, bool is_last)
@@ -123,7 +109,7 @@ static void show_text(const struct param_set *p, int argc, char **argv)
 		puts(is_narrow ? "" : param->help);
 		if (!is_narrow)
 			continue;
-		print_wrapped(param->help, MEANING_INDENT, terminal);
+		text_print_wrapped(param->help, MEANING_INDENT, MEANING_INDENT, terminal, false);
 		if (!param_is_default(param, p))
 			printf("%*sdefault %s\n", MEANING_INDENT, "", cell[DEFAULT]);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether the scopes of two experiments have a connection in common. */
 #include "../loader/fixture.h"
+#include "cgroup/cgroup.h"
 #include "experiment/running/running.h"
 #include "tuning/rule_text.h"
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
+#include "../capture.h"
 #include "cli/text.h"
 
 static void what_can_be_printed_stays(void **state)
@@ -147,6 +148,27 @@ static void no_control_character_of_a_message_is_printed(void **state)
 	free(text);
 }
 
+static void expect_wrapped(const char *text, bool is_command, const char *expected)
+{
+	capture_begin();
+	text_print_wrapped(text, 2, 4, 20, is_command);
+	capture_end();
+	assert_string_equal(captured_output(), expected);
+}
+
+/* Only a command has quotes: elsewhere it is an apostrophe. */
+static void words_are_wrapped(void **state)
+{
+	(void)state;
+	expect_wrapped("one two", false, "  one two\n");
+	expect_wrapped("the machine's default is another", false,
+		       "  the machine's\n    default is\n    another\n");
+	expect_wrapped("a_word_of_more_than_twenty columns", false,
+		       "  a_word_of_more_than_twenty\n    columns\n");
+	expect_wrapped("sysctl -w key='4096 16384 8388608' now", true,
+		       "  sysctl -w \\\n    key='4096 16384 8388608' \\\n    now\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +179,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_cut),
 		cmocka_unit_test(wrong_quotes_are_refused),
 		cmocka_unit_test(no_control_character_of_a_message_is_printed),
+		cmocka_unit_test(words_are_wrapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
