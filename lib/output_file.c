@@ -162,3 +162,50 @@ int output_close(FILE *out, const char *path)
 	refuse(is_stdout ? NULL : path, strerror(errno ? errno : EIO));
 	return EXIT_REFUSED;
 }
+
+static int put(int fd, const char *text)
+{
+	size_t n = strlen(text);
+	ssize_t done;
+
+	for (; n; n -= done, text += done) {
+		done = write(fd, text, n);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		else if (done <= 0)
+			return done ? errno : ENOSPC;
+	}
+	return 0;
+}
+
+static int put_all(int fd, const struct stat *like, const char *const part[])
+{
+	int error = 0;
+
+	while (!error && *part)
+		error = put(fd, *part++);
+	/* In this order: whoever has given a file away may not change its mode. */
+	if (!error && like &&
+	    (fchmod(fd, like->st_mode & 0777) || fchown(fd, like->st_uid, like->st_gid)))
+		error = errno;
+	return error || !fsync(fd) ? error : errno;
+}
+
+int output_replace(int folder, const char *name, const struct stat *like, const char *const part[])
+{
+	char *new = mem_format(".%s.new", name);
+	int fd, error;
+
+	unlinkat(folder, new, 0);
+	fd = openat(folder, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	error = fd < 0 ? errno : put_all(fd, like, part);
+	if (!error && (renameat(folder, new, folder, name) || fsync(folder)))
+		error = errno;
+	if (fd >= 0) {
+		close(fd);
+		if (error)
+			unlinkat(folder, new, 0);
+	}
+	free(new);
+	return error;
+}

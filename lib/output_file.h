@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <sys/stat.h>
+
 /*
  * Opens the file, or creates it; it keeps its contents unless the flags, those of open(2), have
  * O_TRUNC. Returns a descriptor, or -1 after printing why.
@@ -39,5 +41,13 @@ FILE *output_open(const char *path, bool is_named);
  * `| head`: then it has what it wanted.
  */
 int output_close(FILE *out, const char *path);
+
+/*
+ * Replaces a file of a folder, as a whole, by these parts; NULL ends them. Whoever reads it sees
+ * the old file or the new one, also after a crash or a power cut. The new one has the owner and the
+ * mode of `like`; NULL: the caller's, 0600. It is written to .NAME.new first, which a call that was
+ * killed leaves, and the next one replaces. Returns 0, or an errno with the old file in place.
+ */
+int output_replace(int folder, const char *name, const struct stat *like, const char *const part[]);
 
 #endif

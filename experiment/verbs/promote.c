@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bbrctl experiment promote: what an arm does for the scope, as lines of a file for bbrctl apply. */
+/* bbrctl experiment promote: what an arm does for the scope, as lines for bbrctl apply. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include "kernel/clock.h"
 #include "kernel/netns.h"
 #include "machine/machine.h"
+#include "output_file.h"
 #include "verbs/verbs.h"
 
 /* The arm that won: that with the label, or the one that a canary has decided for. */
@@ -46,8 +47,8 @@ static int choose_arm(const struct experiment_handle *h, const char *label, int 
 }
 
 /*
- * The scope as a file gives it to an instance: a cgroup, perhaps with conditions, or a whole network
- * namespace.
+ * The scope as a file gives it to an instance: a cgroup, perhaps with conditions, or a whole
+ * network namespace.
  */
 static int take_scope(const struct experiment_handle *h, struct machine *m, const char *name)
 {
@@ -184,23 +185,15 @@ static int read_file(const char *path, struct stat *st, char **text)
 /* Replaces the file by one with the same owner and mode, as a whole. */
 static int write_file(const char *path, const struct stat *st, const char *text)
 {
-	char *new = mem_format("%s.new", path);
-	int fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	size_t len = strlen(text);
-	int error = fd < 0 ? errno : 0;
+	const char *const part[] = { text, NULL }, *slash = strrchr(path, '/');
+	char *above = slash ? mem_format("%.*s/", (int)(slash - path), path) : mem_copy(".");
+	int folder = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = folder < 0 ? errno : output_replace(folder, slash ? slash + 1 : path, st, part);
 
-	errno = 0;
-	if (!error && (write(fd, text, len) != (ssize_t)len || fchmod(fd, st->st_mode & 0777) ||
-		       fchown(fd, st->st_uid, st->st_gid) || fsync(fd) || rename(new, path)))
-		error = errno ? errno : ENOSPC;
-	if (error)
-		refuse(fd < 0 ? new : path, error);
-	if (fd >= 0 && error)
-		unlink(new);
-	if (fd >= 0)
-		close(fd);
-	free(new);
-	return error ? EXIT_REFUSED : EXIT_DONE;
+	if (folder >= 0)
+		close(folder);
+	free(above);
+	return error ? refuse(path, error) : EXIT_DONE;
 }
 
 static int edit(const char *path, const char *lines)

@@ -13,10 +13,10 @@
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "machine/undo.h"
+#include "output_file.h"
 
 #define FOLDER "/var/lib/bpf-bbr"
 #define NAME "undo"
-#define TEMPORARY "new"
 #define MOST (64 << 20) /* bytes; 64 profiles and 1,024 rules have 200,000 */
 
 /* The first line, which also says whether the apply was undone; and the line between the states. */
@@ -279,38 +279,12 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 
 /* ---- the file */
 
-static int put(int fd, const char *text)
-{
-	size_t n = strlen(text);
-	ssize_t done;
-
-	for (; n; n -= done, text += done) {
-		done = write(fd, text, n);
-		if (done < 0 && errno == EINTR)
-			done = 0;
-		else if (done <= 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int replace(int folder, const struct undo *u)
 {
-	int fd, error = 0;
+	const char *const part[] = { u->is_undone ? UNDONE : APPLIED, u->before, BETWEEN, u->after,
+				     NULL };
 
-	unlinkat(folder, TEMPORARY, 0);
-	fd = openat(folder, TEMPORARY, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return errno;
-	if (put(fd, u->is_undone ? UNDONE : APPLIED) || put(fd, u->before) || put(fd, BETWEEN) ||
-	    put(fd, u->after) || fsync(fd))
-		error = errno;
-	close(fd);
-	if (!error && (renameat(folder, TEMPORARY, folder, name_of(u->only)) || fsync(folder)))
-		error = errno;
-	if (error)
-		unlinkat(folder, TEMPORARY, 0);
-	return error;
+	return output_replace(folder, name_of(u->only), NULL, part);
 }
 
 /* Removes the files of single instances, which the whole machine's replaces. Closes the folder. */

@@ -7,6 +7,7 @@ import pytest
 
 from bpfmap import Map
 from experiments import arms
+from kills import Traced
 from system import bpftool, maps_of_program
 from test_canary import LEASE_AT
 from tool import NOTHING, REFUSED, USAGE
@@ -116,11 +117,33 @@ def test_into_a_file(bbrctl, experiments, name, cgroup, tmp_path):
     assert (stat.S_IMODE(path.stat().st_mode), path.stat().st_uid, path.stat().st_gid) == (0o640, 7, 8)
     link.symlink_to(path)
     assert "it is a link" in bbrctl(*promote, link, status=REFUSED).err
-    (tmp_path / "conf.new").symlink_to(path)
-    assert "conf.new: cannot be changed: File exists" in bbrctl(*promote, path, status=REFUSED).err
-    (tmp_path / "conf.new").unlink()
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / ".conf.new").symlink_to(tmp_path / "mine")  # it is replaced and not followed
+    bbrctl(*promote, path)
+    assert path.read_text() == expected and (tmp_path / "mine").read_text() == "mine"
     for broken in f"[default]\n[instance {name}]\n", f"[instance other]\nattach = {cgroup.path}\n":
         path.write_text(broken)
         assert f"{path} stays as it is" in bbrctl(*promote, path, status=USAGE).err
         assert path.read_text() == broken
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["conf", "link"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["conf", "link", "mine"]
+
+
+def test_killed(build, bbrctl, experiments, name, cgroup, tmp_path):
+    """The file is the old one or the new one, and what a kill leaves does not stop the next promote."""
+    path = tmp_path / "conf"
+    started = experiments.start(cgroup, *arms(now="reno", new=f"{name}:mild"))
+    old = FILE.format(name=name, path=cgroup.path, relative=cgroup.relative)
+    path.write_text(old)
+    promote = Traced(tmp_path, build.parent / "bbrctl", "experiment", "promote", started, "--arm", "new", path)
+    calls, new = promote.calls(), path.read_text()
+    first = next(i for i, line in enumerate(promote.lines) if '.conf.new"' in line)
+    left = []
+    for i in range(first, len(calls)):
+        path.write_text(old)
+        killed = promote.kill_at(calls, i)
+        assert path.read_text() in (old, new) and (killed or path.read_text() == new), promote.lines[i]
+        left.append((path.read_text() == new, (tmp_path / ".conf.new").exists()))
+        path.write_text(old)
+        bbrctl("experiment", "promote", started, "--arm", "new", path)
+        assert path.read_text() == new and not (tmp_path / ".conf.new").exists(), promote.lines[i]
+    assert new != old and {(False, False), (False, True), (True, False)} <= {*left}

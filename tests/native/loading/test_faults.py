@@ -16,6 +16,7 @@ import pytest
 
 import system
 import transfer
+from kills import ENVIRONMENT, Traced
 from system import pin, registered, wait_until
 from tool import DONE, NOTHING, REFUSED, SANITIZER, Tool, sanitizer_environment
 
@@ -24,7 +25,6 @@ pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machin
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 WHOLE = os.environ.get("BBR_FAULTS") == "all"
 ERRORS = "ENOMEM", "EINTR", "EPERM"
-ENVIRONMENT = {**sanitizer_environment(), "ASAN_OPTIONS": "detect_leaks=0:exitcode=99"}  # leaks are looked for with ptrace(2)
 
 
 @pytest.fixture(autouse=True)
@@ -37,34 +37,6 @@ def no_time_limit(time_limit):
 def quick(build):
     """bbrctl without the sanitizers."""
     return Tool(build.parent / "bbrctl")
-
-
-class Traced:
-    """A command that strace runs."""
-
-    def __init__(self, tmp_path, *command):
-        self.command = [str(word) for word in command]
-        self.log = tmp_path / "calls"
-
-    def run(self, *options):
-        return subprocess.run(["strace", "-f", "-qq", "-o", self.log, *options, *self.command],
-                              capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
-
-    def calls(self, which="all"):
-        """The system calls that it makes when nothing goes wrong, by name, in their order; lines has what strace shows."""
-        done = self.run("-e", f"trace={which}", "-e", "signal=none")
-        assert done.returncode == DONE, done
-        self.lines = re.findall(r"^\d+ +(\w+\(.*)", self.log.read_text(), re.M)
-        return [line.partition("(")[0] for line in self.lines]
-
-    def kill_at(self, calls, i):
-        """Kills it before its i-th system call. Returns whether it came that far."""
-        name = calls[i]
-        which = calls[:i + 1].count(name)
-        return self.run("-e", f"trace={name}", "-e", f"inject={name}:signal=KILL:when={which}").returncode < 0
-
-    def fail(self, number, error):
-        return self.run("-e", "trace=bpf", "-e", f"inject=bpf:error={error}:when={number}")
 
 
 def some_of(list):
