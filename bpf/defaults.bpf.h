@@ -22,7 +22,7 @@
  *					and all of the second part. Its clock now_ms is right;
  *					tcp_mstamp may be as old as the last packet
  *	void bbr_main(b, sk, rs)	an ACK: sets window and pacing rate. Use
- *					bbr_is_app_limited(b, rs), not the member of rs
+ *					shell_is_app_limited(b, rs), not the member of rs
  *	u16 bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds,
  *					gains, mode, phase, and all of tail. All of these are 0
  *					before. Returns the flags of the model
@@ -69,15 +69,15 @@ static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
 /* ---- callbacks */
 
 /*
- * The kind of an ACK. The shell compiles bbr_main() once for each enum bbr_kind, which is then a
- * constant in sk->kind. For any kind but BBR_GENERAL each OPTION() is 0, sk->more is NULL, and
+ * The kind of an ACK. The shell compiles bbr_main() once for each enum shell_kind, which is then a
+ * constant in sk->kind. For any kind but SHELL_GENERAL each OPTION() is 0, sk->more is NULL, and
  * MORE(sk) finds the second part of the state, at the cost of a call of the kernel. By default
  * bbr_main() is compiled twice: with the options, and without.
  */
 #ifndef bbr_kind
-static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u8 bbr_kind(struct bbr *b, const struct shell_sock *sk, const struct shell_rs *rs)
 {
-	return BBR_FAST_1;
+	return SHELL_FAST_1;
 }
 #endif
 
@@ -86,28 +86,28 @@ static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct
  * called several times before the packet is sent.
  */
 #ifndef bbr_tx_start
-static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_tx_start(struct bbr *b, struct shell_sock *sk)
 {
 }
 #endif
 
 /* Every other enum tcp_ca_event, as the stack passes it. */
 #ifndef bbr_cwnd_event
-static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
+static inline void bbr_cwnd_event(struct bbr *b, struct shell_sock *sk, u8 event)
 {
 }
 #endif
 
 /* enum tcp_ca_state changes to ca_state; IN(sk, ca_state) is still the old one. */
 #ifndef bbr_set_state
-static inline void bbr_set_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state)
+static inline void bbr_set_state(struct bbr *b, struct shell_sock *sk, u8 ca_state)
 {
 }
 #endif
 
 /* Losses: recovery begins. Returns ssthresh. */
 #ifndef bbr_ssthresh
-static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_ssthresh(struct bbr *b, const struct shell_sock *sk)
 {
 	return IN(sk, ssthresh);
 }
@@ -115,7 +115,7 @@ static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
 
 /* Recovery was a mistake. Returns the window. */
 #ifndef bbr_undo_cwnd
-static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_undo_cwnd(struct bbr *b, const struct shell_sock *sk)
 {
 	return IN(sk, cwnd);
 }
@@ -123,7 +123,7 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
 
 /* Least segments of a burst. */
 #ifndef bbr_min_tso_segs
-static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
+static inline u32 bbr_min_tso_segs(const struct bbr *b, struct shell_sock *sk)
 {
 	return IN(sk, min_tso_segs);
 }
@@ -134,7 +134,7 @@ static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
  * function of its own, so that the others save no register.
  */
 #ifndef bbr_is_burst_rare
-static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_burst_rare(const struct bbr *b, const struct shell_sock *sk)
 {
 	return false;
 }
@@ -142,7 +142,7 @@ static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock 
 
 /* Send buffer in multiples of the window. The default is the stack's. */
 #ifndef bbr_sndbuf_expand
-static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct shell_sock *sk)
 {
 	return 2;
 }

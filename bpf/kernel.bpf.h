@@ -20,9 +20,9 @@
 
 /* Flags of the op table. With BBR_NEEDS_ECN the stack negotiates ECN. */
 #ifdef BBR_NEEDS_ECN
-#define BBR_OPS_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
+#define SHELL_OPS_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
 #else
-#define BBR_OPS_FLAGS TCP_CONG_NON_RESTRICTED
+#define SHELL_OPS_FLAGS TCP_CONG_NON_RESTRICTED
 #endif
 
 struct bbr; /* the state of a connection; the algorithm defines it, and the other three */
@@ -35,12 +35,12 @@ static inline u32 bbr_app_limited_until(const struct bbr *b);
 static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered);
 
 /* A socket, with what a callback knows of it. All but the pointers are constants. */
-struct bbr_sock {
+struct shell_sock {
 	const struct bbr_params *param;
 	struct sock *sk;
 	bool is_init; /* tcp_mstamp may be as old as the last packet */
 	bool options; /* an option is in use; otherwise options cost nothing */
-	u8 kind; /* enum bbr_kind of this ACK */
+	u8 kind; /* enum shell_kind of this ACK */
 	bool finds_late; /* MORE() looks it up when it is read */
 	bool reads_late; /* min_tso_segs is read where it is needed */
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
@@ -54,7 +54,7 @@ static inline struct bbr_history *make_history(struct sock *sk);
 #define HISTORY(s) history_of((s)->sk)
 #define MAKE_HISTORY(s) make_history((s)->sk)
 #define OPTION_OR(s, key, off) ((s)->options ? PARAM(s, key) : (off))
-#define bbr_rs rate_sample
+#define shell_rs rate_sample
 #define IN(s, name) in_##name(s)
 #define SET(s, name, value) set_##name(s, value)
 
@@ -139,7 +139,7 @@ static inline struct tcp_sock *tcp_sk(struct sock *sk)
  * only for a field of the same size, and the array is larger with BBR version 3's changes to the
  * kernel.
  */
-static inline struct bbr *bbr_of(struct sock *sk)
+static inline struct bbr *state_of(struct sock *sk)
 {
 	return (struct bbr *)&((struct inet_connection_sock *)sk)->icsk_ca_priv[0];
 }
@@ -166,7 +166,7 @@ static inline u32 packets_in_flight(const struct tcp_sock *tp)
 
 /*
  * These take a variable. With an expression such as s->sk, the macro would relocate s->sk as well,
- * and so keep in memory the struct bbr_sock, whose members are constants.
+ * and so keep in memory the struct shell_sock, whose members are constants.
  */
 static inline bool tlp_retrans_of(const struct tcp_sock *tp)
 {
@@ -204,7 +204,7 @@ static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 }
 
 /* True if the stack is in TCP_CA_Open, which is 0. ca_state_of() would take one shift more. */
-static inline bool bbr_is_open(const struct bbr_sock *s)
+static inline bool shell_is_open(const struct shell_sock *s)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)s->sk;
 	u64 byte;
@@ -219,7 +219,7 @@ static inline bool bbr_is_open(const struct bbr_sock *s)
  * Returns 0 or 1. Neither this nor the members of rate_sample are bool, because clang masks a bool
  * that it has read.
  */
-static inline u8 bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
+static inline u8 shell_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 {
 	if (!app_limited_is_writable() && bbr_app_limited_until(b)) {
 		if (!after(rs->prior_delivered, bbr_app_limited_until(b)))
@@ -234,7 +234,7 @@ static inline u8 bbr_is_app_limited(struct bbr *b, const struct rate_sample *rs)
  * of the data path. init may come at any time (setsockopt), when tcp_mstamp may be as old as the
  * last packet.
  */
-static inline u32 now_ms(const struct bbr_sock *s)
+static inline u32 now_ms(const struct shell_sock *s)
 {
 	u64 us = s->is_init ? bpf_ktime_get_ns() / NSEC_PER_USEC : tcp_sk(s->sk)->tcp_mstamp;
 
@@ -251,10 +251,10 @@ static inline u8 min_tso_segs_of(const struct sock *sk)
 }
 
 /* IN() and SET() of the algorithm. */
-#define INPUT(type, name, expr)                                \
-	static inline type in_##name(const struct bbr_sock *s) \
-	{                                                      \
-		return expr;                                   \
+#define INPUT(type, name, expr)                                  \
+	static inline type in_##name(const struct shell_sock *s) \
+	{                                                        \
+		return expr;                                     \
 	}
 
 INPUT(u64, tcp_mstamp, tcp_sk(s->sk)->tcp_mstamp)
@@ -276,7 +276,7 @@ INPUT(u32, ca_state, ca_state_of(s->sk))
 INPUT(u64, pacing_rate, s->sk->sk_pacing_rate)
 INPUT(u32, cwnd, tcp_sk(s->sk)->snd_cwnd)
 INPUT(u32, ssthresh, tcp_sk(s->sk)->snd_ssthresh)
-INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), bbr_of(s->sk)))
+INPUT(u32, app_limited, app_limited_of(tcp_sk(s->sk), state_of(s->sk)))
 
 /* BBR version 1 neither reads nor sets these (version 3 has more: stack.bpf.h). */
 INPUT(u32, min_tso_segs, s->reads_late ? min_tso_segs_of(s->sk) : s->min_tso_segs)
@@ -300,35 +300,35 @@ INPUT(bool, is_cwnd_limited, is_cwnd_limited_of(tcp_sk(s->sk)))
 INPUT(u32, rate_delivered, tcp_sk(s->sk)->rate_delivered)
 INPUT(bool, rate_app_limited, rate_app_limited_of(tcp_sk(s->sk)))
 /* Only Google's stack has these. The first concerns the ACKs that this host sends. */
-static inline void set_fast_ack_mode(struct bbr_sock *s, bool fast)
+static inline void set_fast_ack_mode(struct shell_sock *s, bool fast)
 {
 }
 
-static inline void set_ect_permanent(struct bbr_sock *s, bool permanent)
+static inline void set_ect_permanent(struct shell_sock *s, bool permanent)
 {
 }
 
-static inline void set_pacing_rate(struct bbr_sock *s, u64 rate)
+static inline void set_pacing_rate(struct shell_sock *s, u64 rate)
 {
 	s->sk->sk_pacing_rate = rate;
 }
 
-static inline void set_cwnd(struct bbr_sock *s, u32 cwnd)
+static inline void set_cwnd(struct shell_sock *s, u32 cwnd)
 {
 	tcp_sk(s->sk)->snd_cwnd = cwnd;
 }
 
-static inline void set_ssthresh(struct bbr_sock *s, u32 ssthresh)
+static inline void set_ssthresh(struct shell_sock *s, u32 ssthresh)
 {
 	tcp_sk(s->sk)->snd_ssthresh = ssthresh;
 }
 
-static inline void set_app_limited(struct bbr_sock *s, u32 app_limited)
+static inline void set_app_limited(struct shell_sock *s, u32 app_limited)
 {
 	if (app_limited_is_writable())
 		tcp_sk(s->sk)->app_limited = app_limited;
 	else
-		bbr_set_app_limited_until(bbr_of(s->sk), app_limited);
+		bbr_set_app_limited_until(state_of(s->sk), app_limited);
 }
 
 /*

@@ -10,18 +10,18 @@
 #include "defaults.bpf.h"
 #include "bpf_bbr/profiles.h"
 
-struct bbr_profiles {
+struct shell_profiles {
 	struct bbr_profiles_head head;
 	struct bbr_params bank[BBR_PROFILES][2];
 };
 
-struct bbr_clamped {
+struct shell_clamped {
 	struct bbr_clamped_head head;
 	struct bbr_params bank[2]; /* of generation gen: bank[(gen + 1) & 1] */
 	struct bbr_params last; /* the values clamped last: see last_params() */
 };
 
-struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
+struct shell_profiles profiles SEC(BBR_MAP_PARAMS) = {
 	.head.name[0] = BBR_PROFILE_DEFAULT,
 	.bank[0] = { BBR_PARAMS_DEFAULT, BBR_PARAMS_DEFAULT },
 };
@@ -31,7 +31,7 @@ struct bbr_profiles profiles SEC(BBR_MAP_PARAMS) = {
  * program can. If the object was loaded by other means, root can write it, so the algorithm must
  * keep a connection going with any values.
  */
-struct bbr_clamped clamped[BBR_PROFILES] SEC(BBR_MAP_CLAMPED) = {};
+struct shell_clamped clamped[BBR_PROFILES] SEC(BBR_MAP_CLAMPED) = {};
 
 /* A bit of the algorithm's mark of the profile: the connection was counted in its profile. */
 #define PROFILE_COUNTED 0x80
@@ -41,14 +41,14 @@ static inline u32 params_gen(u32 profile)
 	return *(volatile u32 *)&profiles.head.gen[profile];
 }
 
-static inline struct bbr_clamped *clamped_of(u32 profile)
+static inline struct shell_clamped *clamped_of(u32 profile)
 {
 	return &clamped[profile & (BBR_PROFILES - 1)];
 }
 
 static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
 {
-	struct bbr_clamped *c = clamped_of(profile);
+	struct shell_clamped *c = clamped_of(profile);
 	struct bbr_params *bank = &c->bank[want & 1];
 	u64 gen = want - 1, before = *(volatile u64 *)&c->head.done, done;
 
@@ -76,7 +76,7 @@ static __attribute__((noinline)) u64 clamp_params(u32 profile, u64 want)
  * It also makes the address depend on the value that was read, so that no CPU can read the bank as
  * it was before.
  */
-static inline const struct bbr_params *bank_of(const struct bbr_clamped *c, u64 done)
+static inline const struct bbr_params *bank_of(const struct shell_clamped *c, u64 done)
 {
 	barrier_var(done);
 	return &c->bank[done & 1];
@@ -88,7 +88,7 @@ static inline const struct bbr_params *bank_of(const struct bbr_clamped *c, u64 
  */
 static inline const struct bbr_params *params_of(u32 profile, u32 gen)
 {
-	struct bbr_clamped *c = clamped_of(profile);
+	struct shell_clamped *c = clamped_of(profile);
 	u64 done = *(volatile u64 *)&c->head.done, want = gen + 1ull;
 
 	if (unlikely(done != want))
@@ -104,7 +104,7 @@ static inline const struct bbr_params *params(const struct bbr *b)
 /* The same if they are clamped already and use none of the options, else NULL. */
 static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen)
 {
-	struct bbr_clamped *c = clamped_of(profile_of(b));
+	struct shell_clamped *c = clamped_of(profile_of(b));
 	u64 plain = *(volatile u64 *)&c->head.plain;
 
 	return unlikely(plain != gen + 1ull) ? NULL : bank_of(c, plain);
@@ -117,7 +117,7 @@ static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen
  */
 static inline const struct bbr_params *last_params(struct sock *sk)
 {
-	return &clamped_of(profile_of(bbr_of(sk)))->last;
+	return &clamped_of(profile_of(state_of(sk)))->last;
 }
 
 /* Counts a connection that takes a profile or gives it back. */

@@ -70,9 +70,9 @@ static __attribute__((noinline)) struct seen_conn *look(struct sock *sk, u8 kind
 	if (!seen)
 		return NULL;
 	e = &seen->conn.event;
-	read_kernel_bbr(&b, sk);
+	kernel_bbr_read(&b, sk);
 	fill_event(e, sk, &b, NULL, &abi);
-	add_kernel_bbr(e, sk);
+	kernel_bbr_add(e, sk);
 	e->conn = seen->conn.id;
 	e->flags |= BBR_F_KERNEL;
 	e->rtt_us = latest_rtt_us(sk);

@@ -7,7 +7,7 @@
  *
  *	#include "shell.bpf.h"
  *
- *	BBR_OPS(bpf_bbr);
+ *	SHELL_OPS(bpf_bbr);
  *
  * Load it with `bpftool struct_ops register build/bpf_NAME.bpf.o`, or with bbrctl. It needs Linux
  * 6.1 or newer.
@@ -24,9 +24,10 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* A socket with all that a callback may read. */
-static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *param, bool options)
+static inline struct shell_sock sock_of(struct sock *sk, const struct bbr_params *param,
+					bool options)
 {
-	return (struct bbr_sock){
+	return (struct shell_sock){
 		.param = param,
 		.sk = sk,
 		.options = options,
@@ -36,10 +37,10 @@ static inline struct bbr_sock sock_of(struct sock *sk, const struct bbr_params *
 }
 
 /* The same for most ACKs: the second part of the state is looked up when it is read. */
-static inline struct bbr_sock common_sock_of(struct sock *sk, const struct bbr_params *param,
-					     bool options)
+static inline struct shell_sock common_sock_of(struct sock *sk, const struct bbr_params *param,
+					       bool options)
 {
-	return (struct bbr_sock){
+	return (struct shell_sock){
 		.param = param,
 		.sk = sk,
 		.options = options,
@@ -51,8 +52,8 @@ static inline struct bbr_sock common_sock_of(struct sock *sk, const struct bbr_p
 SEC("struct_ops/init")
 void BPF_PROG(init, struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s;
+	struct bbr *b = state_of(sk);
+	struct shell_sock s;
 
 	enter_profile(b, profile_for(sk));
 	make_more(sk);
@@ -67,7 +68,7 @@ void BPF_PROG(init, struct sock *sk)
 SEC("struct_ops/release")
 void BPF_PROG(release, struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
+	struct bbr *b = state_of(sk);
 
 	leave_profile(b);
 	/* Else no monitor knows it: older kernels release what was never init. */
@@ -89,9 +90,9 @@ void BPF_PROG(release, struct sock *sk)
 static __attribute__((noinline)) int control_any(unsigned long long *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
+	struct bbr *b = state_of(sk);
 	u32 gen = params_gen(profile_of(b));
-	struct bbr_sock s = sock_of(sk, params_of(profile_of(b), gen), true);
+	struct shell_sock s = sock_of(sk, params_of(profile_of(b), gen), true);
 	u8 mode = bbr_mode(b);
 
 	bbr_main(b, &s, ctx_rate_sample(ctx));
@@ -110,12 +111,12 @@ static __attribute__((noinline)) int control_regular(unsigned long long *ctx,
 						     const struct bbr_params *plain)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr_sock s = common_sock_of(sk, plain, false);
+	struct shell_sock s = common_sock_of(sk, plain, false);
 
-	s.kind = BBR_REGULAR;
+	s.kind = SHELL_REGULAR;
 	s.reads_late = false;
 	s.min_tso_segs = min_tso_segs_of(sk);
-	bbr_main(bbr_of(sk), &s, ctx_rate_sample(ctx));
+	bbr_main(state_of(sk), &s, ctx_rate_sample(ctx));
 	return 0;
 }
 
@@ -123,8 +124,8 @@ static __attribute__((noinline)) int control_regular(unsigned long long *ctx,
 static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_reported)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = common_sock_of(sk, plain_params(b, gen), false);
+	struct bbr *b = state_of(sk);
+	struct shell_sock s = common_sock_of(sk, plain_params(b, gen), false);
 	const struct rate_sample *rs;
 
 	/* A mark without a monitor: control_any() clears it. */
@@ -132,15 +133,15 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_repor
 		return false;
 	rs = ctx_rate_sample(ctx);
 	switch (bbr_kind(b, &s, rs)) {
-	case BBR_FAST_1:
-		s.kind = BBR_FAST_1;
+	case SHELL_FAST_1:
+		s.kind = SHELL_FAST_1;
 		bbr_main(b, &s, rs);
 		return true;
-	case BBR_FAST_2:
-		s.kind = BBR_FAST_2;
+	case SHELL_FAST_2:
+		s.kind = SHELL_FAST_2;
 		bbr_main(b, &s, rs);
 		return true;
-	case BBR_REGULAR:
+	case SHELL_REGULAR:
 		control_regular(ctx, s.param);
 		return true;
 	default:
@@ -156,7 +157,7 @@ static inline bool control_plain(unsigned long long *ctx, u32 gen, bool is_repor
 static inline bool control_watched(unsigned long long *ctx, u32 gen)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct bbr *b = bbr_of(sk);
+	struct bbr *b = state_of(sk);
 	u8 mode = bbr_mode(b);
 	volatile u32 used = gen; /* on the stack: the algorithm needs the register */
 
@@ -175,7 +176,7 @@ static inline bool control_watched(unsigned long long *ctx, u32 gen)
 SEC("struct_ops/cong_control")
 int cong_control(unsigned long long *ctx)
 {
-	u32 gen = params_gen(profile_of(bbr_of((struct sock *)ctx[0])));
+	u32 gen = params_gen(profile_of(state_of((struct sock *)ctx[0])));
 
 	if (unlikely(somebody_watches()) ? control_watched(ctx, gen) :
 					   control_plain(ctx, gen, false))
@@ -185,8 +186,8 @@ int cong_control(unsigned long long *ctx)
 
 static __attribute__((noinline)) void start_transmit(struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr *b = state_of(sk);
+	struct shell_sock s = sock_of(sk, params(b), true);
 
 	bbr_tx_start(b, &s);
 }
@@ -194,7 +195,7 @@ static __attribute__((noinline)) void start_transmit(struct sock *sk)
 /* A packet is about to be sent, with nothing in flight. */
 static inline void tx_start(struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
+	struct bbr *b = state_of(sk);
 	u8 mode = bbr_mode(b);
 
 	start_transmit(sk);
@@ -205,9 +206,9 @@ static inline void tx_start(struct sock *sk)
 SEC("struct_ops/cwnd_event")
 void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	struct bbr *b = bbr_of(sk);
+	struct bbr *b = state_of(sk);
 	u8 mode = bbr_mode(b);
-	struct bbr_sock s;
+	struct shell_sock s;
 
 	if (event == CA_EVENT_TX_START) {
 		tx_start(sk);
@@ -238,8 +239,8 @@ static __attribute__((noinline)) u32 burst_segs(struct sock *sk, u32 least)
 /* Least segments of a burst; all segments on a kernel that wants the whole burst. */
 static inline u32 least_burst(struct sock *sk)
 {
-	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
-	u32 segs = bbr_min_tso_segs(bbr_of(sk), &s);
+	struct shell_sock s = common_sock_of(sk, last_params(sk), true);
+	u32 segs = bbr_min_tso_segs(state_of(sk), &s);
 
 	segs = max_u32(segs, 1); /* with 0 the stack would send nothing */
 	return burst_is_asked() ? burst_segs(sk, segs) : segs;
@@ -247,9 +248,9 @@ static inline u32 least_burst(struct sock *sk)
 
 static inline bool is_burst_rare(struct sock *sk)
 {
-	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
+	struct shell_sock s = common_sock_of(sk, last_params(sk), true);
 
-	return bbr_is_burst_rare(bbr_of(sk), &s);
+	return bbr_is_burst_rare(state_of(sk), &s);
 }
 
 static __attribute__((noinline)) u32 least_burst_if_rare(struct sock *sk)
@@ -279,8 +280,8 @@ u32 BPF_PROG(min_tso_segs, struct sock *sk)
 
 static __attribute__((noinline)) void change_state(struct sock *sk, u8 new_state)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr *b = state_of(sk);
+	struct shell_sock s = sock_of(sk, params(b), true);
 
 	bbr_set_state(b, &s, new_state);
 }
@@ -288,7 +289,7 @@ static __attribute__((noinline)) void change_state(struct sock *sk, u8 new_state
 SEC("struct_ops/set_state")
 void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 {
-	struct bbr *b = bbr_of(sk);
+	struct bbr *b = state_of(sk);
 	u8 mode = bbr_mode(b);
 
 	change_state(sk, new_state);
@@ -308,8 +309,8 @@ void BPF_PROG(set_state, struct sock *sk, u8 new_state)
 SEC("struct_ops/ssthresh")
 u32 BPF_PROG(ssthresh, struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr *b = state_of(sk);
+	struct shell_sock s = sock_of(sk, params(b), true);
 
 	return bbr_ssthresh(b, &s);
 }
@@ -317,8 +318,8 @@ u32 BPF_PROG(ssthresh, struct sock *sk)
 SEC("struct_ops/undo_cwnd")
 u32 BPF_PROG(undo_cwnd, struct sock *sk)
 {
-	struct bbr *b = bbr_of(sk);
-	struct bbr_sock s = sock_of(sk, params(b), true);
+	struct bbr *b = state_of(sk);
+	struct shell_sock s = sock_of(sk, params(b), true);
 
 	return bbr_undo_cwnd(b, &s);
 }
@@ -326,13 +327,13 @@ u32 BPF_PROG(undo_cwnd, struct sock *sk)
 SEC("struct_ops/sndbuf_expand")
 u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 {
-	struct bbr_sock s = common_sock_of(sk, last_params(sk), true);
+	struct shell_sock s = common_sock_of(sk, last_params(sk), true);
 
-	return bbr_sndbuf_expand(bbr_of(sk), &s);
+	return bbr_sndbuf_expand(state_of(sk), &s);
 }
 
 /* The op table. ops names the struct_ops map and the congestion control: at most 15 characters. */
-#define BBR_OPS(ops)                                    \
+#define SHELL_OPS(ops)                                  \
 	SEC(".struct_ops")                              \
 	struct tcp_congestion_ops ops = {               \
 		.init = (void *)init,                   \
@@ -344,7 +345,7 @@ u32 BPF_PROG(sndbuf_expand, struct sock *sk)
 		.undo_cwnd = (void *)undo_cwnd,         \
 		.min_tso_segs = (void *)min_tso_segs,   \
 		.sndbuf_expand = (void *)sndbuf_expand, \
-		.flags = BBR_OPS_FLAGS,                 \
+		.flags = SHELL_OPS_FLAGS,               \
 		.name = #ops,                           \
 	}
 

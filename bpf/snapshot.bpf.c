@@ -158,7 +158,7 @@ static inline void fill_ours(struct scratch *to, struct sock *sk)
 	struct bbr_more *more = NULL;
 #endif
 
-	fill_event(&to->snap.event, sk, bbr_of(sk), more, &abi);
+	fill_event(&to->snap.event, sk, state_of(sk), more, &abi);
 }
 
 /* The same for the kernel's own bbr. Returns false if the socket does not use it. */
@@ -167,9 +167,9 @@ static inline bool fill_kernels(struct scratch *to, struct sock *sk)
 #if __has_include("kernel_bbr.bpf.h")
 	if (!kernel_bbr_is_known() || !is_kernel_bbr(ca_ops_of(sk)))
 		return false;
-	read_kernel_bbr(&to->b, sk);
+	kernel_bbr_read(&to->b, sk);
 	fill_event(&to->snap.event, sk, &to->b, NULL, &abi);
-	add_kernel_bbr(&to->snap.event, sk);
+	kernel_bbr_add(&to->snap.event, sk);
 	to->snap.event.flags |= BBR_F_KERNEL;
 	return true;
 #else

@@ -4,7 +4,7 @@
  * SET(sk, name, value) writes, and RS(rs, name) reads those members of a rate sample that only few
  * kernels have (stack.bpf.h). In the BPF program each is a load or a store of the kernel's socket
  * where it is needed, which is cheaper than a copy (kernel.bpf.h has the functions). In the tests,
- * and in a BPF program that defines BBR_SOCKET_IS_A_COPY, each is the field of a struct. An
+ * and in a BPF program that defines SHELL_SOCKET_IS_A_COPY, each is the field of a struct. An
  * algorithm uses nothing else of the kernel: the clock and the random number are inputs, too. So
  * the same source is compiled into the BPF program and into the tests, and a recorded callback can
  * be replayed.
@@ -14,7 +14,7 @@
 
 #include "bpf_bbr/params.h"
 
-#if defined(__bpf__) && !defined(BBR_SOCKET_IS_A_COPY)
+#if defined(__bpf__) && !defined(SHELL_SOCKET_IS_A_COPY)
 #include "kernel.bpf.h"
 #else
 #include "common/arithmetic.h"
@@ -24,7 +24,7 @@ struct bbr_history;
 struct bbr_more;
 struct bbr_params;
 
-struct bbr_sock {
+struct shell_sock {
 	const struct bbr_params *param;
 	struct bbr_more *more;
 
@@ -45,7 +45,7 @@ struct bbr_sock {
 	u32 snd_cwnd_clamp;
 	u8 pacing_shift; /* sk_pacing_shift: a TSO burst lasts 2^-shift seconds */
 	u8 ca_state; /* enum tcp_ca_state */
-	u8 kind; /* not an input: enum bbr_kind */
+	u8 kind; /* not an input: enum shell_kind */
 	/* BBR version 1 reads none of these. */
 	u32 delivered_ce; /* packets delivered that were marked (ECN) */
 	u32 stack_prior_cwnd; /* prior_cwnd of the stack: cwnd before its last recovery */
@@ -71,7 +71,7 @@ struct bbr_sock {
 	u32 cwnd;
 	u32 ssthresh;
 	u32 app_limited; /* delivered count up to which packets are app-limited; 0: not limited */
-	u32 acks_sent, ece_acks_sent; /* by bbr_send_ack(); those that reported marks */
+	u32 acks_sent, ece_acks_sent; /* by shell_send_ack(); those that reported marks */
 	u8 ack_pending; /* icsk_ack.pending: ICSK_ACK_* */
 	bool demand_cwr; /* TCP_ECN_DEMAND_CWR: ACKs report marks */
 	bool ect_permanent; /* all packets may be marked, retransmissions included */
@@ -90,7 +90,7 @@ struct bbr_sock {
 };
 
 /* The rate sample of an ACK, named as in struct rate_sample. */
-struct bbr_rs {
+struct shell_rs {
 	s32 delivered; /* packets delivered over interval_us; < 0: no sample */
 	s32 losses; /* packets marked lost by this ACK */
 	s64 interval_us; /* <= 0: no sample */
@@ -112,7 +112,7 @@ struct bbr_rs {
 };
 
 /* Sends an ACK of what was received up to rcv_nxt. If that is all, no ACK is pending any more. */
-static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
+static inline void shell_send_ack(struct shell_sock *sk, u32 rcv_nxt)
 {
 	sk->acks_sent++;
 	sk->ece_acks_sent += sk->demand_cwr;
@@ -130,12 +130,12 @@ static inline void bbr_send_ack(struct bbr_sock *sk, u32 rcv_nxt)
 #define SET(s, name, value) ((s)->name = (value))
 
 /* True if the stack has nothing lost, SACKed or marked at present. */
-static inline bool bbr_is_open(const struct bbr_sock *sk)
+static inline bool shell_is_open(const struct shell_sock *sk)
 {
 	return sk->ca_state == TCP_CA_Open;
 }
 
-static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *rs)
+static inline bool shell_is_app_limited(const struct bbr *b, const struct shell_rs *rs)
 {
 	(void)b;
 	return rs->is_app_limited;
@@ -143,11 +143,11 @@ static inline bool bbr_is_app_limited(const struct bbr *b, const struct bbr_rs *
 #endif
 
 /* The kinds of ACKs for which the shell compiles bbr_main() (shell.bpf.h, common/kind.h). */
-enum bbr_kind {
-	BBR_GENERAL, /* any ACK: nothing is known. With options, in a function of its own */
-	BBR_FAST_1, /* the most common two, without losses: in cong_control itself */
-	BBR_FAST_2,
-	BBR_REGULAR, /* the others with nothing unusual, in a function of its own */
+enum shell_kind {
+	SHELL_GENERAL, /* any ACK: nothing is known. With options, in a function of its own */
+	SHELL_FAST_1, /* the most common two, without losses: in cong_control itself */
+	SHELL_FAST_2,
+	SHELL_REGULAR, /* the others with nothing unusual, in a function of its own */
 };
 
 /* A parameter, and an element of one that is a list. */

@@ -10,7 +10,7 @@
 #include "kernel.bpf.h"
 
 /* A constant once the object is loaded; the loader may set it before. */
-static const volatile u32 ops_flags SEC(BBR_MAP_FLAGS) = BBR_OPS_FLAGS;
+static const volatile u32 ops_flags SEC(BBR_MAP_FLAGS) = SHELL_OPS_FLAGS;
 
 /* To compare: an object that estimates even on a kernel that knows. */
 #ifndef BBR_ESTIMATES_ALWAYS
@@ -67,12 +67,12 @@ static inline struct inet_connection_sock *inet_csk(struct sock *sk)
 INPUT(bool, uses_ecn, uses_ecn(tcp_sk(s->sk)))
 INPUT(u8, ack_pending, inet_csk(s->sk)->icsk_ack.pending)
 
-static inline void set_ack_pending(struct bbr_sock *s, u8 pending)
+static inline void set_ack_pending(struct shell_sock *s, u8 pending)
 {
 	inet_csk(s->sk)->icsk_ack.pending = pending;
 }
 
-static inline void set_demand_cwr(struct bbr_sock *s, bool demand)
+static inline void set_demand_cwr(struct shell_sock *s, bool demand)
 {
 	struct tcp_sock *tp = tcp_sk(s->sk);
 
@@ -82,7 +82,7 @@ static inline void set_demand_cwr(struct bbr_sock *s, bool demand)
 		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
 }
 
-static inline void bbr_send_ack(struct bbr_sock *s, u32 rcv_nxt)
+static inline void shell_send_ack(struct shell_sock *s, u32 rcv_nxt)
 {
 	bpf_tcp_send_ack(tcp_sk(s->sk), rcv_nxt);
 }

@@ -42,7 +42,7 @@ static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs,
 	e->rs_losses = rs->losses;
 	e->rs_acked = rs->acked_sacked;
 	e->rs_prior_inflight = rs->prior_in_flight;
-	return BBR_F_SAMPLE | bbr_is_app_limited(b, rs) * BBR_F_APP_LIMITED |
+	return BBR_F_SAMPLE | shell_is_app_limited(b, rs) * BBR_F_APP_LIMITED |
 	       rs->is_ack_delayed * BBR_F_ACK_DELAYED;
 }
 
@@ -76,7 +76,7 @@ static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk
 		lose_event(kind);
 		return NULL;
 	}
-	bbr_of(sk)->watched = true;
+	state_of(sk)->watched = true;
 	if (unlikely(!conn->id)) {
 		conn->id = __sync_fetch_and_add(&watch.next_conn, 1) + 1;
 		conn->params_gen = gen;
@@ -94,12 +94,12 @@ static __attribute__((noinline)) struct watched_conn *watch_conn(struct sock *sk
  */
 static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *sk, u8 kind)
 {
-	u32 gen = params_gen(profile_of(bbr_of(sk)));
+	u32 gen = params_gen(profile_of(state_of(sk)));
 	struct watched_conn *conn;
 	struct bbr_event *e;
 
 	if (!active_subscribers()) {
-		forget_conn(sk, bbr_of(sk));
+		forget_conn(sk, state_of(sk));
 		return NULL;
 	}
 	if (kind != BBR_EV_START && !has_state(sk)) /* a lost SYN, or after tcp_disconnect() */
@@ -114,7 +114,7 @@ static __attribute__((noinline)) struct watched_conn *begin_event(struct sock *s
 		fill_from_last(e, sk);
 	else
 		fill_tcp(e, sk);
-	fill_model(e, bbr_of(sk), more_of(sk), ca_state_of(sk), event_gen(gen), 0);
+	fill_model(e, state_of(sk), more_of(sk), ca_state_of(sk), event_gen(gen), 0);
 	return conn;
 }
 
@@ -144,7 +144,7 @@ static __attribute__((noinline)) void report_modes(struct sock *sk, u8 from)
 	struct watched_conn *conn = begin_event(sk, BBR_EV_MODE);
 
 	if (conn)
-		publish_steps(bbr_of(sk), conn, from);
+		publish_steps(state_of(sk), conn, from);
 }
 
 /*
@@ -172,12 +172,12 @@ static __attribute__((noinline)) void report_with_ack(struct watched_conn *conn,
 {
 	fill_tcp(&conn->event, sk);
 	fill_no_sample(&conn->event);
-	fill_model(&conn->event, bbr_of(sk), more_of(sk), ca_state_of(sk), event_gen(gen), 0);
+	fill_model(&conn->event, state_of(sk), more_of(sk), ca_state_of(sk), event_gen(gen), 0);
 	if (conn->params_gen != gen) {
 		conn->params_gen = gen;
 		publish_step(conn, BBR_EV_PARAMS, 0, 0, 0);
 	}
-	publish_steps(bbr_of(sk), conn, from);
+	publish_steps(state_of(sk), conn, from);
 }
 
 /*
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *con
 {
 	for (u64 left = active, i = 0; left && i < BBR_SUBSCRIBERS; left >>= 1, i++)
 		if (left & 1)
-			report_ack_to(i, conn, sk, bbr_of(sk), ctx);
+			report_ack_to(i, conn, sk, state_of(sk), ctx);
 }
 
 /*

@@ -10,8 +10,8 @@
 #include "common/extra_acked.h"
 #include "kind.h"
 
-static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
-					      const struct bbr_rs *rs, u32 bw)
+static inline void bbr_update_ack_aggregation(struct bbr *b, const struct shell_sock *sk,
+					      const struct shell_rs *rs, u32 bw)
 {
 	if (!bbr_is_general(sk) || rs->acked_sacked)
 		bbr_measure_extra_acked(b, sk, rs, bw);
@@ -21,7 +21,7 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
  * Packets to add to the window for ACK aggregation. None until the pipe is full: STARTUP's
  * cwnd_gain leaves enough room.
  */
-static inline u32 bbr_ack_aggregation_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 bw)
+static inline u32 bbr_ack_aggregation_cwnd(const struct bbr *b, const struct shell_sock *sk, u32 bw)
 {
 	if (!bbr_is_pipe_full(b, sk))
 		return 0;

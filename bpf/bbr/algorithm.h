@@ -18,7 +18,7 @@
  * was sent (it may count as delivered), and not if the SYN was lost: then the stack sets a window
  * of 1.
  */
-static inline void bbr_init_cwnd(struct bbr_sock *sk)
+static inline void bbr_init_cwnd(struct shell_sock *sk)
 {
 	u32 cwnd = OPTION(sk, start_cwnd) ? OPTION(sk, start_cwnd) : IN(sk, cwnd);
 
@@ -28,7 +28,7 @@ static inline void bbr_init_cwnd(struct bbr_sock *sk)
 }
 
 /* A connection begins, or an existing one switches to BBR. */
-static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_init(struct bbr *b, struct shell_sock *sk)
 {
 	b->steps = 0;
 	b->prior_cwnd = 0;
@@ -69,7 +69,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
  * pace at the estimated bandwidth (idle_restart_gain) rather than at a gain that probes, which
  * would build a needless queue.
  */
-static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_tx_start(struct bbr *b, struct shell_sock *sk)
 {
 	b->steps = 0;
 	if (!IN(sk, app_limited))
@@ -85,7 +85,7 @@ static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
 #define bbr_tx_start bbr_tx_start
 
 /* BBR ignores the other events of the congestion window. */
-static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
+static inline void bbr_cwnd_event(struct bbr *b, struct shell_sock *sk, u8 event)
 {
 	(void)sk;
 	(void)event;
@@ -94,7 +94,7 @@ static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
 #define bbr_cwnd_event bbr_cwnd_event
 
 /* Sets the gains of the current mode. */
-static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_update_gains(struct bbr *b, const struct shell_sock *sk)
 {
 	if (bbr_is_mode(b, sk, BBR_PROBE_BW)) {
 		b->pacing_gain = bbr_is_policed(b, sk) ? PARAM(sk, lt_gain) :
@@ -114,7 +114,8 @@ static inline void bbr_update_gains(struct bbr *b, const struct bbr_sock *sk)
  * Takes the rate sample of an ACK into the model: rounds, bw and ACK aggregation. Returns the
  * bandwidth to use from here on.
  */
-static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u32 bbr_take_sample(struct bbr *b, const struct shell_sock *sk,
+				  const struct shell_rs *rs)
 {
 	u32 bw;
 
@@ -138,7 +139,7 @@ static inline u32 bbr_take_sample(struct bbr *b, const struct bbr_sock *sk, cons
  * state machine, so that a phase that begins on this ACK does not end on it; the gains last, when
  * the mode is known. Returns the bandwidth to use, which no step after the first changes.
  */
-static inline u32 bbr_update_model(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u32 bbr_update_model(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs)
 {
 	u32 bw = bbr_take_sample(b, sk, rs);
 
@@ -154,8 +155,8 @@ static inline u32 bbr_update_model(struct bbr *b, struct bbr_sock *sk, const str
  * Grows the window towards the target by the number of packets ACKed, like slow start. Cuts it to
  * the target only once the pipe was full, because before that the target is too low.
  */
-static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_sock *sk,
-					  const struct bbr_rs *rs, u32 cwnd, u32 bw)
+static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct shell_sock *sk,
+					  const struct shell_rs *rs, u32 cwnd, u32 bw)
 {
 	u32 target = bbr_bdp(b, sk, bw, b->cwnd_gain);
 
@@ -171,7 +172,8 @@ static inline u32 bbr_cwnd_towards_target(const struct bbr *b, const struct bbr_
 	return max_u32(cwnd, PARAM(sk, cwnd_min_target));
 }
 
-static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs, u32 bw)
+static inline void bbr_set_cwnd(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs,
+				u32 bw)
 {
 	u32 cwnd = IN(sk, cwnd);
 
@@ -187,7 +189,7 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 }
 
 /* The pacing gain, raised by cpu_gain while the sender is behind. */
-static inline u32 bbr_gain_to_pace(struct bbr *b, const struct bbr_sock *sk, u32 bw)
+static inline u32 bbr_gain_to_pace(struct bbr *b, const struct shell_sock *sk, u32 bw)
 {
 	if (!OPTION(sk, cpu_gain))
 		return b->pacing_gain;
@@ -196,7 +198,7 @@ static inline u32 bbr_gain_to_pace(struct bbr *b, const struct bbr_sock *sk, u32
 }
 
 /* An ACK: model first, then pacing rate, then window. */
-static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_main(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs)
 {
 	u32 bw;
 
@@ -211,7 +213,7 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
  * losses that suggested a policer. Returns the window as it is: once recovery is over, the next ACK
  * restores prior_cwnd.
  */
-static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_undo_cwnd(struct bbr *b, const struct shell_sock *sk)
 {
 	b->full_bw = 0;
 	b->full_bw_cnt = 0;
@@ -224,7 +226,7 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
  * Recovery begins: saves the window to restore afterwards. Returns ssthresh unchanged: BBR does not
  * use it.
  */
-static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_ssthresh(struct bbr *b, const struct shell_sock *sk)
 {
 	bbr_save_cwnd(b, sk);
 	return IN(sk, ssthresh);
@@ -236,7 +238,7 @@ static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
  * no ACK of this round may arrive any more; it restarts the search for the bandwidth plateau
  * (full_bw); and it counts as a loss in the long-term sampling for a policer.
  */
-static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca_state)
+static inline void bbr_set_state(struct bbr *b, const struct shell_sock *sk, u8 ca_state)
 {
 	b->steps = 0;
 	if (ca_state != TCP_CA_Loss)
@@ -249,7 +251,7 @@ static inline void bbr_set_state(struct bbr *b, const struct bbr_sock *sk, u8 ca
 #define bbr_set_state bbr_set_state
 
 /* True with cpu_gain, which looks at more than the rate. */
-static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_burst_rare(const struct bbr *b, const struct shell_sock *sk)
 {
 	(void)b;
 	return OPTION(sk, cpu_gain);
@@ -257,7 +259,7 @@ static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock 
 #define bbr_is_burst_rare bbr_is_burst_rare
 
 /* The stack is about to send. Notes whether it is late (cpu_gain). Returns its least burst. */
-static inline u32 bbr_min_tso_segs(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_min_tso_segs(struct bbr *b, const struct shell_sock *sk)
 {
 	if (OPTION(sk, cpu_gain) && bbr_is_late(sk))
 		b->behind = 1;
@@ -266,7 +268,7 @@ static inline u32 bbr_min_tso_segs(struct bbr *b, const struct bbr_sock *sk)
 #define bbr_min_tso_segs bbr_min_tso_segs
 
 /* Send buffer in multiples of the window. */
-static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct shell_sock *sk)
 {
 	(void)b;
 	return PARAM(sk, sndbuf_expand);

@@ -4,4 +4,4 @@
  */
 #include "shell.bpf.h"
 
-BBR_OPS(bpf_bbr);
+SHELL_OPS(bpf_bbr);

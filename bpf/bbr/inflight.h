@@ -16,13 +16,13 @@
 #define BBR_SRTT_MAX (1u << 24) /* us: times any rate that a parameter can set, 63 bits */
 
 /* True if a parameter pins bw or min_rtt. */
-static inline bool bbr_is_pinned(const struct bbr_sock *sk)
+static inline bool bbr_is_pinned(const struct shell_sock *sk)
 {
 	return OPTION(sk, pin_bw) | OPTION(sk, pin_min_rtt);
 }
 
 /* gain * bw * min_rtt in packets. */
-static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
+static inline u32 bbr_bdp(const struct bbr *b, const struct shell_sock *sk, u32 bw, u32 gain)
 {
 	u64 w;
 
@@ -46,7 +46,7 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
  * The same for a fixed pacing rate, with the smoothed RTT instead of min_rtt, because a queue must
  * not slow it down. The socket's pacing rate already is the fixed rate within its bounds.
  */
-static inline u32 bbr_fixed_rate_inflight(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_fixed_rate_inflight(const struct bbr *b, const struct shell_sock *sk)
 {
 	u64 bytes =
 		IN(sk, pacing_rate) * min_u32(IN(sk, srtt_us) >> 3, BBR_SRTT_MAX) / USEC_PER_SEC;
@@ -55,7 +55,7 @@ static inline u32 bbr_fixed_rate_inflight(const struct bbr *b, const struct bbr_
 }
 
 /* Bounds the window by min_cwnd and max_cwnd, which hold in every state. */
-static inline u32 bbr_bound_cwnd(const struct bbr_sock *sk, u32 cwnd)
+static inline u32 bbr_bound_cwnd(const struct shell_sock *sk, u32 cwnd)
 {
 	cwnd = max_u32(cwnd, OPTION(sk, min_cwnd));
 	if (OPTION(sk, max_cwnd))
@@ -68,7 +68,8 @@ static inline u32 bbr_bound_cwnd(const struct bbr_sock *sk, u32 cwnd)
  * that holds one back (tso_budget, 3: the sender's qdisc and NIC, the receiver's GRO). And round up
  * to an even number, so that no single packet waits for a delayed ACK.
  */
-static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
+static inline u32 bbr_quantization_budget(const struct bbr *b, const struct shell_sock *sk,
+					  u32 cwnd)
 {
 	cwnd += PARAM(sk, tso_budget) * bbr_tso_segs_goal(sk);
 	cwnd = (cwnd + 1) & ~1u;
@@ -79,7 +80,7 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 }
 
 /* The inflight that a gain aims at. */
-static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
+static inline u32 bbr_inflight(const struct bbr *b, const struct shell_sock *sk, u32 bw, u32 gain)
 {
 	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
 }
@@ -89,7 +90,7 @@ static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u
  * inflight is to grow, the departing burst counts, because it may reach the target. When inflight
  * is to shrink, the low point just before the burst matters.
  */
-static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
+static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct shell_sock *sk,
 					    u32 inflight)
 {
 	if (b->pacing_gain > BBR_UNIT)
@@ -101,7 +102,7 @@ static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bb
  * True if inflight at the EDT will reach the target of a gain above 1. If it is below gain * BDP
  * now, it will not: it gains at most one burst, and the target includes at least one (tso_budget).
  */
-static inline bool bbr_is_inflight_at_least(const struct bbr *b, const struct bbr_sock *sk,
+static inline bool bbr_is_inflight_at_least(const struct bbr *b, const struct shell_sock *sk,
 					    u32 inflight, u32 bw, u32 gain)
 {
 	u32 bdp = bbr_bdp(b, sk, bw, gain);

@@ -38,9 +38,9 @@ static inline bool kernel_bbr_is_known(void)
 #undef HAS
 }
 
-static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
+static inline void kernel_bbr_read(struct bbr *to, struct sock *sk)
 {
-	struct bbr___kernel *b = (void *)bbr_of(sk);
+	struct bbr___kernel *b = (void *)state_of(sk);
 
 	__builtin_memset(to, 0, sizeof(*to));
 	to->min_rtt_us = b->min_rtt_us;
@@ -66,7 +66,7 @@ static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
 }
 
 /* Nothing to add: struct bbr has all that monitors see. */
-static inline void add_kernel_bbr(struct bbr_event *e, struct sock *sk)
+static inline void kernel_bbr_add(struct bbr_event *e, struct sock *sk)
 {
 }
 

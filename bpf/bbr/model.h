@@ -13,8 +13,8 @@
  * A round lasts until a packet is ACKed that was sent after the round began: one RTT, however long
  * that is, measured without a clock.
  */
-static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
-				    const struct bbr_rs *rs)
+static inline void bbr_update_round(struct bbr *b, const struct shell_sock *sk,
+				    const struct shell_rs *rs)
 {
 	if (before(rs->prior_delivered, b->next_round_delivered))
 		return;
@@ -31,7 +31,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
  * bits, as in mainline's do_div(): an interval of more than 71 minutes gives no sensible rate
  * anyway.
  */
-static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
+static inline u64 bbr_sample_bw(const struct shell_rs *rs)
 {
 	return quotient((u32)rs->delivered * BW_UNIT, rs->interval_us);
 }
@@ -41,13 +41,13 @@ static inline u64 bbr_sample_bw(const struct bbr_rs *rs)
  * to divide. (If b is 0, the rate is 0, which is below bw, but this returns false. The caller then
  * gets the same result from the full computation.)
  */
-static inline bool bbr_is_sample_below(const struct bbr_rs *rs, u32 bw)
+static inline bool bbr_is_sample_below(const struct shell_rs *rs, u32 bw)
 {
 	return (u32)rs->delivered * BW_UNIT < bw * low_u32(rs->interval_us);
 }
 
 /* pin_bw, in kbit/s of payload, as bandwidth. At least one unit: at 0 nothing would be sent. */
-static inline u32 bbr_pinned_bw(const struct bbr_sock *sk)
+static inline u32 bbr_pinned_bw(const struct shell_sock *sk)
 {
 	u64 bytes = OPTION(sk, pin_bw) * BYTES_PER_KBIT; /* a second */
 	u64 bw = quotient(bytes * BW_UNIT / USEC_PER_SEC, IN(sk, mss));
@@ -59,19 +59,20 @@ static inline u32 bbr_pinned_bw(const struct bbr_sock *sk)
  * The bandwidth is pinned, so there is nothing to search for. The filter keeps it, so that samples
  * replace it within bw_win once it is no longer pinned.
  */
-static inline void bbr_pin_bw(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_pin_bw(struct bbr *b, const struct shell_sock *sk)
 {
 	minmax_reset(&b->bw, b->round_count, bbr_pinned_bw(sk));
 	b->full_bw_reached = 1;
 }
 
-static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_update_bw(struct bbr *b, const struct shell_sock *sk,
+				 const struct shell_rs *rs)
 {
 	u64 bw;
 
 	bbr_update_round(b, sk, rs);
 	if (!bbr_is_fast(sk))
-		bbr_lt_bw_sampling(b, sk, rs->losses, bbr_is_app_limited(b, rs));
+		bbr_lt_bw_sampling(b, sk, rs->losses, shell_is_app_limited(b, rs));
 	if (OPTION(sk, pin_bw)) {
 		bbr_pin_bw(b, sk);
 		return;
@@ -85,7 +86,7 @@ static inline void bbr_update_bw(struct bbr *b, const struct bbr_sock *sk, const
 	 * counts only if the path turns out to carry more than was known.
 	 */
 	bw = bbr_sample_bw(rs);
-	if (!bbr_is_app_limited(b, rs) || bw >= bbr_max_bw(b))
+	if (!shell_is_app_limited(b, rs) || bw >= bbr_max_bw(b))
 		minmax_running_max(&b->bw, PARAM(sk, bw_win), b->round_count, bw);
 }
 

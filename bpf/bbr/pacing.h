@@ -10,13 +10,13 @@
 #include "common/rate.h"
 
 /* True if a parameter sets or bounds the rate, whatever the model says. */
-static inline bool bbr_is_rate_bounded(const struct bbr_sock *sk)
+static inline bool bbr_is_rate_bounded(const struct shell_sock *sk)
 {
 	return OPTION(sk, pacing_rate) | OPTION(sk, min_pacing_rate) | OPTION(sk, max_pacing_rate);
 }
 
 /* max_pacing_rate wins over other parameters, and SO_MAX_PACING_RATE wins over all. */
-static inline u64 bbr_limit_rate(const struct bbr_sock *sk, u64 rate)
+static inline u64 bbr_limit_rate(const struct shell_sock *sk, u64 rate)
 {
 	if (OPTION(sk, max_pacing_rate))
 		rate = min_u64(rate, OPTION(sk, max_pacing_rate) * BYTES_PER_KBIT);
@@ -24,7 +24,7 @@ static inline u64 bbr_limit_rate(const struct bbr_sock *sk, u64 rate)
 }
 
 /* Applies the parameters to the model's rate. Later ones win. */
-static inline u64 bbr_bound_rate(const struct bbr_sock *sk, u64 rate)
+static inline u64 bbr_bound_rate(const struct shell_sock *sk, u64 rate)
 {
 	if (OPTION(sk, pacing_rate))
 		rate = OPTION(sk, pacing_rate) * BYTES_PER_KBIT;
@@ -39,7 +39,7 @@ static inline u64 bbr_bound_rate(const struct bbr_sock *sk, u64 rate)
  * The rate divided by the share of packets that arrive (make_up_loss), since the start of the
  * interval that the policer's sampling has otherwise: see bbr_slide_loss_interval().
  */
-static inline u64 bbr_make_up_loss(const struct bbr *b, const struct bbr_sock *sk, u64 rate)
+static inline u64 bbr_make_up_loss(const struct bbr *b, const struct shell_sock *sk, u64 rate)
 {
 	u32 lost = IN(sk, lost) - b->lt_last_lost;
 	u32 delivered = IN(sk, delivered) - b->lt_last_delivered;
@@ -53,7 +53,7 @@ static inline u64 bbr_make_up_loss(const struct bbr *b, const struct bbr_sock *s
 	return rate * quotient(sent << BBR_MAKE_UP_SHIFT, delivered) >> BBR_MAKE_UP_SHIFT;
 }
 
-static inline u64 bbr_bound_and_make_up(const struct bbr *b, const struct bbr_sock *sk, u64 rate)
+static inline u64 bbr_bound_and_make_up(const struct bbr *b, const struct shell_sock *sk, u64 rate)
 {
 	rate = bbr_bound_rate(sk, rate);
 	if (OPTION(sk, make_up_loss) && OPTION(sk, pacing_rate))
@@ -61,13 +61,13 @@ static inline u64 bbr_bound_and_make_up(const struct bbr *b, const struct bbr_so
 	return rate;
 }
 
-static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u32 bw, u32 gain)
+static inline u64 bbr_bw_to_pacing_rate(const struct shell_sock *sk, u32 bw, u32 gain)
 {
 	return bbr_bound_rate(sk, bbr_rate_bytes_per_sec(sk, bw, gain));
 }
 
 /* Sets the first pacing rate: high_gain * cwnd / RTT (init_rtt, 1 ms, until one is measured). */
-static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct shell_sock *sk)
 {
 	u64 bw = bbr_first_bw(b, sk);
 
@@ -79,7 +79,7 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
  * little to send) must not undo STARTUP's first rate. A bound still applies, because it may be
  * newer than the rate.
  */
-static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
+static inline void bbr_set_pacing_rate(struct bbr *b, struct shell_sock *sk, u32 bw, u32 gain)
 {
 	u64 rate = bbr_bound_and_make_up(b, sk, bbr_rate_bytes_per_sec(sk, bw, gain));
 
@@ -92,13 +92,13 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
 }
 
 /* Below min_tso_rate (1.2 Mbit/s) even two packets back to back would be a noticeable burst. */
-static inline u32 bbr_least_burst(const struct bbr_sock *sk)
+static inline u32 bbr_least_burst(const struct shell_sock *sk)
 {
 	return IN(sk, pacing_rate) < PARAM(sk, min_tso_rate) >> 3 ? 1 : PARAM(sk, min_tso_segs);
 }
 
 /* Segments of a burst that the stack sends at this rate: the result of tcp_tso_autosize(). */
-static inline u32 bbr_tso_segs_goal(const struct bbr_sock *sk)
+static inline u32 bbr_tso_segs_goal(const struct shell_sock *sk)
 {
 	u64 bytes = IN(sk, pacing_rate) >> IN(sk, pacing_shift);
 	u32 segs;

@@ -12,7 +12,7 @@
 
 #include "probe_bw.h"
 
-static inline void bbr_reset_lt_bw_sampling_interval(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_reset_lt_bw_sampling_interval(struct bbr *b, const struct shell_sock *sk)
 {
 	b->lt_last_stamp = IN(sk, delivered_mstamp) / USEC_PER_MSEC;
 	b->lt_last_delivered = IN(sk, delivered);
@@ -20,7 +20,7 @@ static inline void bbr_reset_lt_bw_sampling_interval(struct bbr *b, const struct
 	b->lt_rtt_cnt = 0;
 }
 
-static inline void bbr_reset_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_reset_lt_bw_sampling(struct bbr *b, const struct shell_sock *sk)
 {
 	b->lt_bw = 0;
 	b->lt_use_bw = 0;
@@ -33,7 +33,7 @@ static inline void bbr_reset_lt_bw_sampling(struct bbr *b, const struct bbr_sock
  * 32 bits, as in mainline: they wrap from a difference of 1 packet per microsecond on, and from a
  * rate of 8.
  */
-static inline bool bbr_lt_bw_is_consistent(const struct bbr_sock *sk, u32 old, u32 bw)
+static inline bool bbr_lt_bw_is_consistent(const struct shell_sock *sk, u32 old, u32 bw)
 {
 	u32 diff = (s32)(bw - old) < 0 ? old - bw : bw - old;
 
@@ -42,7 +42,7 @@ static inline bool bbr_lt_bw_is_consistent(const struct bbr_sock *sk, u32 old, u
 }
 
 /* A lossy interval is complete; its rate is bw. */
-static inline void bbr_lt_bw_interval_done(struct bbr *b, const struct bbr_sock *sk, u32 bw)
+static inline void bbr_lt_bw_interval_done(struct bbr *b, const struct shell_sock *sk, u32 bw)
 {
 	if (b->lt_bw && bbr_lt_bw_is_consistent(sk, b->lt_bw, bw)) {
 		b->lt_bw = (bw + b->lt_bw) >> 1;
@@ -59,7 +59,7 @@ static inline void bbr_lt_bw_interval_done(struct bbr *b, const struct bbr_sock 
  * Uses the policed rate for lt_bw_max_rtts (48) rounds of PROBE_BW, then probes again: the policer
  * may be gone.
  */
-static inline void bbr_lt_bw_use(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_lt_bw_use(struct bbr *b, const struct shell_sock *sk)
 {
 	if (b->mode != BBR_PROBE_BW || !b->round_start)
 		return;
@@ -70,7 +70,7 @@ static inline void bbr_lt_bw_use(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /* An ACK within a sampling interval. */
-static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u32 losses,
+static inline void bbr_lt_bw_sample(struct bbr *b, const struct shell_sock *sk, u32 losses,
 				    bool is_app_limited)
 {
 	u32 lost, delivered, t;
@@ -119,7 +119,7 @@ static inline void bbr_lt_bw_sample(struct bbr *b, const struct bbr_sock *sk, u3
  * moves, as if deliveries and losses had been spread evenly over it. An ACK that needs this has
  * losses, or other rare things; without losses a longer interval has the same share.
  */
-static inline void bbr_slide_loss_interval(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_slide_loss_interval(struct bbr *b, const struct shell_sock *sk)
 {
 	u32 now = IN(sk, delivered_mstamp) / USEC_PER_MSEC, t = now - b->lt_last_stamp;
 	u64 delivered = IN(sk, delivered) - b->lt_last_delivered;
@@ -135,7 +135,7 @@ static inline void bbr_slide_loss_interval(struct bbr *b, const struct bbr_sock 
 	}
 }
 
-static inline void bbr_lt_bw_sampling(struct bbr *b, const struct bbr_sock *sk, u32 losses,
+static inline void bbr_lt_bw_sampling(struct bbr *b, const struct shell_sock *sk, u32 losses,
 				      bool is_app_limited)
 {
 	/* A pinned bandwidth overrides a policer's rate as well. */

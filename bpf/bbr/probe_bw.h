@@ -12,12 +12,12 @@
 #include "inflight.h"
 
 /* Number of phases in use. */
-static inline u32 bbr_cycle_phases(const struct bbr_sock *sk)
+static inline u32 bbr_cycle_phases(const struct shell_sock *sk)
 {
 	return OPTION_OR(sk, cycle_len, BBR_CYCLE_LEN);
 }
 
-static inline void bbr_advance_cycle_phase(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_advance_cycle_phase(struct bbr *b, const struct shell_sock *sk)
 {
 	u32 next = b->cycle_idx + 1;
 
@@ -29,7 +29,7 @@ static inline void bbr_advance_cycle_phase(struct bbr *b, const struct bbr_sock 
  * Begins a cycle of drain_to_target. Its phases differ in length, so the cycle gets one: 2 to
  * cycle_len min_rtts, at random.
  */
-static inline void bbr_begin_cycle(struct bbr *b, const struct bbr_sock *sk, enum bbr_phase phase)
+static inline void bbr_begin_cycle(struct bbr *b, const struct shell_sock *sk, enum bbr_phase phase)
 {
 	b->cycle_idx = phase;
 	b->cycle_mstamp = IN(sk, delivered_mstamp);
@@ -40,7 +40,7 @@ static inline void bbr_begin_cycle(struct bbr *b, const struct bbr_sock *sk, enu
  * Starts at a random phase, so that flows that share a bottleneck do not all probe at once. Only
  * the draining phase is left out: there is nothing to drain yet, so it would only lose throughput.
  */
-static inline void bbr_enter_probe_bw(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_enter_probe_bw(struct bbr *b, const struct shell_sock *sk,
 				      enum bbr_reason reason)
 {
 	u32 last = bbr_cycle_phases(sk) - 1;
@@ -54,7 +54,8 @@ static inline void bbr_enter_probe_bw(struct bbr *b, const struct bbr_sock *sk,
 }
 
 /* True if this phase (with drain_to_target: this cycle) is older than `min_rtts` times min_rtt. */
-static inline bool bbr_is_cycle_older(const struct bbr *b, const struct bbr_sock *sk, u32 min_rtts)
+static inline bool bbr_is_cycle_older(const struct bbr *b, const struct shell_sock *sk,
+				      u32 min_rtts)
 {
 	return stamp_us_delta(IN(sk, delivered_mstamp), b->cycle_mstamp) >
 	       (u64)b->min_rtt_us * min_rtts;
@@ -64,8 +65,8 @@ static inline bool bbr_is_cycle_older(const struct bbr *b, const struct bbr_sock
  * True if probing must stop: at a loss, or with ignore_loss after as many min_rtts as the cycle has
  * phases.
  */
-static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *sk,
-				    const struct bbr_rs *rs)
+static inline bool bbr_is_path_full(const struct bbr *b, const struct shell_sock *sk,
+				    const struct shell_rs *rs)
 {
 	if (bbr_is_fast(sk))
 		return false;
@@ -75,8 +76,8 @@ static inline bool bbr_is_path_full(const struct bbr *b, const struct bbr_sock *
 }
 
 /* True if inflight has reached the target of a phase that probes or drains. */
-static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr_sock *sk,
-					   const struct bbr_rs *rs, bool is_full_length)
+static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct shell_sock *sk,
+					   const struct shell_rs *rs, bool is_full_length)
 {
 	u32 bw = bbr_max_bw(b);
 
@@ -99,8 +100,8 @@ static inline bool bbr_is_inflight_reached(const struct bbr *b, const struct bbr
 }
 
 /* True if the next phase is due. Cruising does not change the queue, so only the clock decides. */
-static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr_sock *sk,
-					   const struct bbr_rs *rs)
+static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct shell_sock *sk,
+					   const struct shell_rs *rs)
 {
 	bool is_full_length = bbr_is_cycle_older(b, sk, 1);
 
@@ -113,8 +114,8 @@ static inline bool bbr_is_next_cycle_phase(const struct bbr *b, const struct bbr
  * The cycle of drain_to_target: probes as usual, drains until the queue is gone, and cruises for
  * the rest of the cycle. The cycle's end ends any phase.
  */
-static inline void bbr_update_drain_to_target(struct bbr *b, const struct bbr_sock *sk,
-					      const struct bbr_rs *rs)
+static inline void bbr_update_drain_to_target(struct bbr *b, const struct shell_sock *sk,
+					      const struct shell_rs *rs)
 {
 	bool is_over = false;
 
@@ -130,8 +131,8 @@ static inline void bbr_update_drain_to_target(struct bbr *b, const struct bbr_so
 	b->cycle_idx += is_over;
 }
 
-static inline void bbr_update_cycle_phase(struct bbr *b, const struct bbr_sock *sk,
-					  const struct bbr_rs *rs)
+static inline void bbr_update_cycle_phase(struct bbr *b, const struct shell_sock *sk,
+					  const struct shell_rs *rs)
 {
 	if (!bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return;

@@ -15,7 +15,7 @@
 #include "recovery.h"
 
 /* The window in PROBE_RTT, to which inflight has to fall so that the queue empties. */
-static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct shell_sock *sk)
 {
 	u32 cwnd = PARAM(sk, probe_rtt_cwnd);
 
@@ -25,7 +25,7 @@ static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock 
 	return bbr_bound_cwnd(sk, cwnd);
 }
 
-static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_leave_probe_rtt(struct bbr *b, struct shell_sock *sk)
 {
 	b->min_rtt_stamp = IN(sk, now_ms); /* min_rtt is valid for min_rtt_win from now on */
 	bbr_put_cwnd(sk, bbr_bound_cwnd(sk, max_u32(IN(sk, cwnd), b->prior_cwnd)));
@@ -35,14 +35,14 @@ static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_enter_mode(b, BBR_STARTUP, BBR_R_PROBE_RTT_DONE);
 }
 
-static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_check_probe_rtt_done(struct bbr *b, struct shell_sock *sk)
 {
 	if (b->probe_rtt_done_stamp && after(IN(sk, now_ms), b->probe_rtt_done_stamp))
 		bbr_leave_probe_rtt(b, sk);
 }
 
 /* On each ACK in PROBE_RTT. */
-static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_probe_rtt(struct bbr *b, struct shell_sock *sk)
 {
 	/*
 	 * The low rate is ours, not the path's: mark what is sent as app-limited, so that bw
@@ -69,7 +69,7 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
  * min_rtt is pinned, so PROBE_RTT has nothing to find. The value counts as measured now: when it is
  * no longer pinned, it lasts for min_rtt_win, like any other.
  */
-static inline void bbr_pin_min_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_pin_min_rtt(struct bbr *b, struct shell_sock *sk)
 {
 	b->min_rtt_us = OPTION(sk, pin_min_rtt);
 	b->min_rtt_stamp = IN(sk, now_ms);
@@ -77,7 +77,8 @@ static inline void bbr_pin_min_rtt(struct bbr *b, struct bbr_sock *sk)
 		bbr_leave_probe_rtt(b, sk);
 }
 
-static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_measure_min_rtt(struct bbr *b, struct shell_sock *sk,
+				       const struct shell_rs *rs)
 {
 	bool expired = bbr_is_general(sk) && bbr_is_min_rtt_expired(b, sk);
 	s64 rtt_us = rs->rtt_us;
@@ -107,7 +108,8 @@ static inline void bbr_measure_min_rtt(struct bbr *b, struct bbr_sock *sk, const
 		bbr_probe_rtt(b, sk);
 }
 
-static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_update_min_rtt(struct bbr *b, struct shell_sock *sk,
+				      const struct shell_rs *rs)
 {
 	if (OPTION(sk, pin_min_rtt))
 		bbr_pin_min_rtt(b, sk);

@@ -16,7 +16,7 @@
  * With ignore_loss: returns the window before it grows. Restores prior_cwnd if the stack cut the
  * window at a timeout, or BBR did before ignore_loss was set.
  */
-static inline u32 bbr_cwnd_despite_loss(struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
+static inline u32 bbr_cwnd_despite_loss(struct bbr *b, const struct shell_sock *sk, u32 cwnd)
 {
 	bool was_cut = b->prev_ca_state >= TCP_CA_Recovery;
 
@@ -29,8 +29,8 @@ static inline u32 bbr_cwnd_despite_loss(struct bbr *b, const struct bbr_sock *sk
  * Sets *cwnd to the window before it grows. Returns true during packet conservation: then it must
  * not grow.
  */
-static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struct bbr_sock *sk,
-						      const struct bbr_rs *rs, u32 *cwnd)
+static inline bool bbr_set_cwnd_to_recover_or_restore(struct bbr *b, const struct shell_sock *sk,
+						      const struct shell_rs *rs, u32 *cwnd)
 {
 	u32 prev_state, state, window = *cwnd;
 

@@ -14,12 +14,12 @@
  * (full_bw_thresh). Wait for three such rounds (full_bw_rounds): if the receive window was the
  * limit, it takes one round to enlarge it, one to fill it, and one to measure the result.
  */
-static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_sock *sk,
-					     const struct bbr_rs *rs)
+static inline void bbr_check_full_bw_reached(struct bbr *b, const struct shell_sock *sk,
+					     const struct shell_rs *rs)
 {
 	u32 thresh;
 
-	if (bbr_is_pipe_full(b, sk) || !b->round_start || bbr_is_app_limited(b, rs))
+	if (bbr_is_pipe_full(b, sk) || !b->round_start || shell_is_app_limited(b, rs))
 		return;
 
 	thresh = (u64)b->full_bw * PARAM(sk, full_bw_thresh) >> BBR_SCALE;
@@ -36,14 +36,14 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct bbr_soc
  * True if a parameter keeps the pacing rate at or above the path's bandwidth, so that no queue ever
  * drains.
  */
-static inline bool bbr_is_drain_in_vain(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_drain_in_vain(const struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_is_rate_bounded(sk) &&
 	       bbr_bound_rate(sk, 0) >= bbr_rate_bytes_per_sec(sk, bbr_max_bw(b), BBR_UNIT);
 }
 
 /* Ends DRAIN when inflight is down to the BDP: on the ACK that began it, if there is no queue. */
-static inline void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_drain(struct bbr *b, const struct shell_sock *sk)
 {
 	if (bbr_is_drain_in_vain(b, sk) || bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=
 						   bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT))
@@ -51,7 +51,7 @@ static inline void bbr_drain(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /* From STARTUP to DRAIN to PROBE_BW. */
-static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_check_drain(struct bbr *b, struct shell_sock *sk)
 {
 	if (bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return;

@@ -18,7 +18,7 @@
 #define BBR_INFINITE_SSTHRESH 0x7fffffff /* TCP_INFINITE_SSTHRESH */
 #define BBR_INIT_CWND_MAX 0x7fu /* 7 bits */
 
-static inline void bbr_init_more(struct bbr_more *more, struct bbr_sock *sk)
+static inline void bbr_init_more(struct bbr_more *more, struct shell_sock *sk)
 {
 	more->rounds = 0;
 	more->behind = 0;
@@ -29,7 +29,7 @@ static inline void bbr_init_more(struct bbr_more *more, struct bbr_sock *sk)
 }
 
 /* A connection begins, or an existing one switches to BBR. */
-static inline void bbr_start(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_start(struct bbr *b, struct shell_sock *sk)
 {
 	b->initialized = 1;
 	b->init_cwnd = min_u32(IN(sk, cwnd), BBR_INIT_CWND_MAX);
@@ -88,7 +88,7 @@ static inline void bbr_start(struct bbr *b, struct bbr_sock *sk)
  * pace at the estimated bandwidth (idle_restart_gain) rather than at a gain that probes, which
  * would build a needless queue.
  */
-static inline void bbr_restart(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_restart(struct bbr *b, struct shell_sock *sk)
 {
 	if (!IN(sk, app_limited))
 		return;
@@ -101,7 +101,7 @@ static inline void bbr_restart(struct bbr *b, struct bbr_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
-static inline u32 bbr_pacing_gain(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_pacing_gain(const struct bbr *b, const struct shell_sock *sk)
 {
 	if (bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return PARAM_AT(sk, probe_bw_gains, bbr_phase_of(b, sk));
@@ -111,7 +111,7 @@ static inline u32 bbr_pacing_gain(const struct bbr *b, const struct bbr_sock *sk
 					       PARAM(sk, startup_pacing_gain);
 }
 
-static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct shell_sock *sk)
 {
 	if (bbr_is_mode(b, sk, BBR_PROBE_BW))
 		return PARAM(sk, cwnd_gain) +
@@ -128,8 +128,8 @@ static inline u32 bbr_cwnd_gain(const struct bbr *b, const struct bbr_sock *sk)
  * budget only raises the target: a window that stays below the target does not need it. (Without
  * losses the window is mostly at the target, so this check would cost more than it saves.)
  */
-static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *sk,
-					  const struct bbr_rs *rs, u32 bw, u32 gain)
+static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct shell_sock *sk,
+					  const struct shell_rs *rs, u32 bw, u32 gain)
 {
 	u32 least = b->init_cwnd * PARAM(sk, startup_cwnd) >> BBR_SCALE;
 	u32 target = bbr_bdp(b, sk, bw, gain), grown = IN(sk, cwnd) + rs->acked_sacked, cwnd;
@@ -155,8 +155,8 @@ static inline u32 bbr_cwnd_towards_target(struct bbr *b, const struct bbr_sock *
 	return max_u32(cwnd, PARAM(sk, cwnd_min_target));
 }
 
-static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs, u32 bw,
-				u32 gain)
+static inline void bbr_set_cwnd(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs,
+				u32 bw, u32 gain)
 {
 	u32 cwnd = IN(sk, cwnd);
 
@@ -169,7 +169,7 @@ static inline void bbr_set_cwnd(struct bbr *b, struct bbr_sock *sk, const struct
 	bbr_put_cwnd(sk, bbr_bound_cwnd(b, sk, cwnd));
 }
 
-static inline void bbr_note_gains(struct bbr *b, const struct bbr_sock *sk, u32 pacing_gain,
+static inline void bbr_note_gains(struct bbr *b, const struct shell_sock *sk, u32 pacing_gain,
 				  u32 cwnd_gain)
 {
 	struct bbr_more *more = MORE(sk);
@@ -183,7 +183,7 @@ static inline void bbr_note_gains(struct bbr *b, const struct bbr_sock *sk, u32 
 }
 
 /* The pacing gain, raised by cpu_gain while the sender is behind. */
-static inline u32 bbr_gain_to_pace(const struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
+static inline u32 bbr_gain_to_pace(const struct bbr *b, struct shell_sock *sk, u32 bw, u32 gain)
 {
 	bool behind;
 
@@ -195,8 +195,8 @@ static inline u32 bbr_gain_to_pace(const struct bbr *b, struct bbr_sock *sk, u32
 }
 
 /* Sets rate and window for the mode, phase and model after this ACK. */
-static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
-				      u32 bw)
+static inline void bbr_update_control(struct bbr *b, struct shell_sock *sk,
+				      const struct shell_rs *rs, u32 bw)
 {
 	u32 pacing_gain = bbr_pacing_gain(b, sk), cwnd_gain = bbr_cwnd_gain(b, sk);
 
@@ -207,7 +207,7 @@ static inline void bbr_update_control(struct bbr *b, struct bbr_sock *sk, const 
 }
 
 /* Updates mode, phase and min_rtt: on any ACK, because the clock alone can change them. */
-static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
+static inline void bbr_update_mode(struct bbr *b, struct shell_sock *sk, const struct bbr_sample *s)
 {
 	bbr_check_drain(b, sk);
 	bbr_update_cycle_phase(b, sk, s);
@@ -218,7 +218,7 @@ static inline void bbr_update_mode(struct bbr *b, struct bbr_sock *sk, const str
  * True if the ACK carries no new information: the flow is app-limited, its rate is below max_bw,
  * nothing was lost or marked in this loss round, and the window has reached its target.
  */
-static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *sk,
+static inline bool bbr_is_fast_path(const struct bbr *b, const struct shell_sock *sk,
 				    const struct bbr_sample *s)
 {
 	return s->ack->flight.is_app_limited && PARAM(sk, fast_path) && b->try_fast_path &&
@@ -231,7 +231,7 @@ static inline bool bbr_is_fast_path(const struct bbr *b, const struct bbr_sock *
  * DRAIN, and the mode before its rate and window. The fast path, as in Google's code, skips the
  * first steps; it skips rate and window only if the ACK has changed nothing after all.
  */
-static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
+static inline void bbr_update(struct bbr *b, struct shell_sock *sk, const struct bbr_sample *s)
 {
 	u32 mode = b->mode, min_rtt_us = b->min_rtt_us, bw = 0;
 	bool is_fast = bbr_is_fast_path(b, sk, s);
@@ -257,7 +257,7 @@ static inline void bbr_update(struct bbr *b, struct bbr_sock *sk, const struct b
 }
 
 /* Ends an ACK: notes what the cycle and the next ACK need. */
-static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
+static inline void bbr_end_ack(struct bbr *b, struct shell_sock *sk, const struct bbr_sample *s)
 {
 	const struct bbr_ack *ack = s->ack;
 
@@ -272,7 +272,7 @@ static inline void bbr_end_ack(struct bbr *b, struct bbr_sock *sk, const struct 
 }
 
 /* Handles an ACK, and the losses that were reported before it. */
-static inline void bbr_acked(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+static inline void bbr_acked(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs,
 			     const struct bbr_ack *ack)
 {
 	struct bbr_sample s = { .rs = rs, .ack = ack, .bw = bbr_sample_bw(sk, rs) };
@@ -293,7 +293,7 @@ static inline void bbr_acked(struct bbr *b, struct bbr_sock *sk, const struct bb
 
 /* ---- the callbacks that the shell calls */
 
-static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_init(struct bbr *b, struct shell_sock *sk)
 {
 	b->steps = 0;
 	b->drain_rounds = 0;
@@ -306,7 +306,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 	bbr_start(b, sk);
 }
 
-static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_main(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs)
 {
 	struct bbr_ack ack;
 
@@ -315,14 +315,14 @@ static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr
 	bbr_acked(b, sk, rs, &ack);
 }
 
-static inline void bbr_tx_start(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_tx_start(struct bbr *b, struct shell_sock *sk)
 {
 	b->steps = 0;
 	bbr_restart(b, sk);
 }
 #define bbr_tx_start bbr_tx_start
 
-static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
+static inline void bbr_cwnd_event(struct bbr *b, struct shell_sock *sk, u8 event)
 {
 	b->steps = 0;
 	if (event == CA_EVENT_ECN_NO_CE || event == CA_EVENT_ECN_IS_CE)
@@ -335,7 +335,7 @@ static inline void bbr_cwnd_event(struct bbr *b, struct bbr_sock *sk, u8 event)
  * an undo restores: if they show that inflight_hi is too high, that is no mistake of the recovery.
  * Returns how many packets they are.
  */
-static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
+static inline u32 bbr_catch_up(struct bbr *b, struct shell_sock *sk)
 {
 	struct bbr_lost lost = bbr_estimate_lost(b, sk);
 	u32 inflight_hi = b->inflight_hi;
@@ -348,7 +348,7 @@ static inline u32 bbr_catch_up(struct bbr *b, struct bbr_sock *sk)
 	return lost.marked;
 }
 
-static inline void bbr_set_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state)
+static inline void bbr_set_state(struct bbr *b, struct shell_sock *sk, u8 ca_state)
 {
 	u32 marked;
 
@@ -362,13 +362,13 @@ static inline void bbr_set_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state
 #define bbr_set_state bbr_set_state
 
 /* The losses of this ACK are handled after it, so what is saved for an undo is from before them. */
-static inline u32 bbr_ssthresh(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_ssthresh(struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_enter_recovery(b, sk);
 }
 #define bbr_ssthresh bbr_ssthresh
 
-static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_undo_cwnd(struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_undo(b, sk);
 }
@@ -378,7 +378,7 @@ static inline u32 bbr_undo_cwnd(struct bbr *b, const struct bbr_sock *sk)
  * True if losses were marked that are not recorded yet, or a burst is longer than the rate's, or
  * with cpu_gain, which looks at the clock.
  */
-static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_burst_rare(const struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_newly_lost(b, sk) || !bbr_is_burst_of_rate(b, sk) || OPTION(sk, cpu_gain);
 }
@@ -389,7 +389,7 @@ static inline bool bbr_is_burst_rare(const struct bbr *b, const struct bbr_sock 
  * them. The stack by itself sends a burst that follows from the rate (tcp_tso_autosize()), with up
  * to 256 bytes more for the RTT as here. So only a longer burst matters.
  */
-static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
+static inline u32 bbr_min_tso_segs(const struct bbr *b, struct shell_sock *sk)
 {
 	u32 marked = bbr_newly_lost(b, sk);
 
@@ -407,7 +407,7 @@ static inline u32 bbr_min_tso_segs(const struct bbr *b, struct bbr_sock *sk)
 }
 #define bbr_min_tso_segs bbr_min_tso_segs
 
-static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_sndbuf_expand(const struct bbr *b, const struct shell_sock *sk)
 {
 	(void)b;
 	return PARAM(sk, sndbuf_expand);

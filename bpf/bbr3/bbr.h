@@ -31,7 +31,7 @@
 #include "params.h"
 #include "socket.h"
 
-#if defined(__bpf__) && !defined(BBR_SOCKET_IS_A_COPY)
+#if defined(__bpf__) && !defined(SHELL_SOCKET_IS_A_COPY)
 #include "stack.bpf.h"
 #endif
 
@@ -247,13 +247,13 @@ static inline u32 bbr_max_bw(const struct bbr *b)
 }
 
 /* From 8 tso_rtt on (4 ms) the RTT adds 256 bytes at most, a sixth of a packet. */
-static inline bool bbr_is_burst_of_rate(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_burst_of_rate(const struct bbr *b, const struct shell_sock *sk)
 {
 	return b->min_rtt_us >= 8ull * PARAM(sk, tso_rtt);
 }
 
 /* Bytes of a burst, or more: without the divisions of bbr_tso_segs(). */
-static inline u64 bbr_burst_at_most(const struct bbr *b, const struct bbr_sock *sk)
+static inline u64 bbr_burst_at_most(const struct bbr *b, const struct shell_sock *sk)
 {
 	u64 bytes = low_u32(IN(sk, pacing_rate) >> IN(sk, pacing_shift));
 

@@ -4,4 +4,4 @@
  */
 #include "shell.bpf.h"
 
-BBR_OPS(bpf_bbr3);
+SHELL_OPS(bpf_bbr3);

@@ -6,4 +6,4 @@
 #define BBR_NEEDS_ECN
 #include "shell.bpf.h"
 
-BBR_OPS(bpf_bbr3_ecn);
+SHELL_OPS(bpf_bbr3_ecn);

@@ -13,7 +13,7 @@
  * True while we probe for bandwidth, and so risk losses. These do not cut the lower bounds: they
  * only end the probe.
  */
-static inline bool bbr_is_probing_bw(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_probing_bw(const struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_is_mode(b, sk, BBR_STARTUP) || bbr_is_phase(b, sk, BBR_REFILL) ||
 	       bbr_is_phase(b, sk, BBR_UP);
@@ -25,18 +25,18 @@ static inline void bbr_reset_lower_bounds(struct bbr *b)
 	b->inflight_lo = BBR_COUNT_NONE;
 }
 
-static inline u32 bbr_cut(const struct bbr_sock *sk, u32 bound)
+static inline u32 bbr_cut(const struct shell_sock *sk, u32 bound)
 {
 	return (u64)bound * (BBR_UNIT - PARAM(sk, beta)) >> BBR_SCALE;
 }
 
-static inline void bbr_init_inflight_lo(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_init_inflight_lo(struct bbr *b, const struct shell_sock *sk)
 {
 	if (b->inflight_lo == BBR_COUNT_NONE)
 		b->inflight_lo = bbr_count(IN(sk, cwnd));
 }
 
-static inline void bbr_cut_by_loss(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_cut_by_loss(struct bbr *b, const struct shell_sock *sk)
 {
 	if (b->bw_lo == BBR_BW_NONE)
 		b->bw_lo = bbr_max_bw(b);
@@ -50,7 +50,7 @@ static inline void bbr_cut_by_loss(struct bbr *b, const struct bbr_sock *sk)
  * reaches a much lower capacity within few rounds, but losses never cut below what was delivered
  * meanwhile (bw_latest, inflight_latest). The cuts for losses and for marks do not add up.
  */
-static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct shell_sock *sk)
 {
 	const struct bbr_more *more = bbr_ecn(sk);
 	u32 by_ecn = BBR_COUNT_NONE;
@@ -68,7 +68,7 @@ static inline void bbr_adapt_lower_bounds(struct bbr *b, const struct bbr_sock *
 }
 
 /* Takes the congestion signals of an ACK. Once per loss round, adapts the lower bounds. */
-static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock *sk,
+static inline void bbr_update_congestion_signals(struct bbr *b, struct shell_sock *sk,
 						 const struct bbr_sample *s)
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
@@ -90,7 +90,8 @@ static inline void bbr_update_congestion_signals(struct bbr *b, struct bbr_sock 
  * True if more than loss_thresh (2 %) of a packet's flight was lost. Fewer random losses do not
  * reduce inflight.
  */
-static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct bbr_flight *flight)
+static inline bool bbr_is_loss_too_high(const struct shell_sock *sk,
+					const struct bbr_flight *flight)
 {
 	u32 most = (u64)flight->tx_in_flight * PARAM(sk, loss_thresh) >> BBR_SCALE;
 
@@ -98,7 +99,7 @@ static inline bool bbr_is_loss_too_high(const struct bbr_sock *sk, const struct 
 }
 
 /* inflight_hi less the headroom (15 %) that lets other flows start and the queue empty. */
-static inline u32 bbr_inflight_with_headroom(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_inflight_with_headroom(const struct bbr *b, const struct shell_sock *sk)
 {
 	u32 headroom, least = PARAM(sk, cwnd_min_target);
 
@@ -109,7 +110,7 @@ static inline u32 bbr_inflight_with_headroom(const struct bbr *b, const struct b
 }
 
 /* Bounds a window by inflight_lo and inflight_hi (in CRUISE and PROBE_RTT less the headroom). */
-static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
+static inline u32 bbr_bound_cwnd(const struct bbr *b, const struct shell_sock *sk, u32 cwnd)
 {
 	u32 most = BBR_COUNT_NONE;
 

@@ -19,7 +19,7 @@
  * At Google's minimum of 1 byte/s a connection stands still. A gain below a parameter's minimum was
  * written past bbrctl: then only SO_MAX_PACING_RATE limits the rate.
  */
-static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u64 bw, u32 gain)
+static inline u64 bbr_bw_to_pacing_rate(const struct shell_sock *sk, u64 bw, u32 gain)
 {
 	u64 rate = max_u64(bbr_rate_bytes_per_sec(sk, bw, gain), 1);
 
@@ -27,7 +27,7 @@ static inline u64 bbr_bw_to_pacing_rate(const struct bbr_sock *sk, u64 bw, u32 g
 							min_u64(rate, IN(sk, max_pacing_rate));
 }
 
-static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct shell_sock *sk)
 {
 	u32 bw = bbr_first_bw(b, sk);
 
@@ -38,7 +38,7 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct bbr_sock 
  * Until the pipe is full the rate only grows: a low first sample (say, of a connection that had
  * little to send) must not undo STARTUP's first rate.
  */
-static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 bw, u32 gain)
+static inline void bbr_set_pacing_rate(struct bbr *b, struct shell_sock *sk, u32 bw, u32 gain)
 {
 	u64 rate = bbr_bw_to_pacing_rate(sk, bw, gain);
 
@@ -53,7 +53,7 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct bbr_sock *sk, u32 b
  * and larger packets save both hosts work. 64 KB, halved for each 512 us of min_rtt (tso_rtt), is
  * less than a packet from 3 ms on.
  */
-static inline u32 bbr_burst_of_rtt(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_burst_of_rtt(const struct bbr *b, const struct shell_sock *sk)
 {
 	u32 halvings;
 
@@ -64,7 +64,7 @@ static inline u32 bbr_burst_of_rtt(const struct bbr *b, const struct bbr_sock *s
 }
 
 /* Segments of a burst, which has at most gso_max_size bytes. */
-static inline u32 bbr_tso_segs(const struct bbr *b, const struct bbr_sock *sk, u32 gso_max_size)
+static inline u32 bbr_tso_segs(const struct bbr *b, const struct shell_sock *sk, u32 gso_max_size)
 {
 	u32 bytes = (IN(sk, pacing_rate) >> IN(sk, pacing_shift)) + bbr_burst_of_rtt(b, sk);
 
@@ -73,7 +73,7 @@ static inline u32 bbr_tso_segs(const struct bbr *b, const struct bbr_sock *sk, u
 }
 
 /* The same for any device: the burst that the window must have room for. */
-static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_tso_segs(b, sk, BBR_GSO_MAX_SIZE);
 }
@@ -81,7 +81,7 @@ static inline u32 bbr_tso_segs_goal(const struct bbr *b, const struct bbr_sock *
 /* ---- how much may be in flight */
 
 /* gain * bw * min_rtt in packets. */
-static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
+static inline u32 bbr_bdp(const struct bbr *b, const struct shell_sock *sk, u32 bw, u32 gain)
 {
 	/*
 	 * No RTT sample yet: everything so far was retransmitted, without timestamps. Stay at the
@@ -97,7 +97,8 @@ static inline u32 bbr_bdp(const struct bbr *b, const struct bbr_sock *sk, u32 bw
  * place that holds one back (tso_budget, 3: the sender's qdisc and NIC, the receiver's GRO) would
  * leave the pipe empty in between.
  */
-static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_sock *sk, u32 cwnd)
+static inline u32 bbr_quantization_budget(const struct bbr *b, const struct shell_sock *sk,
+					  u32 cwnd)
 {
 	if (bbr_is_bdp_roomy(sk))
 		return cwnd;
@@ -119,13 +120,13 @@ static inline u32 bbr_quantization_budget(const struct bbr *b, const struct bbr_
 }
 
 /* The inflight that a gain aims at. */
-static inline u32 bbr_inflight(const struct bbr *b, const struct bbr_sock *sk, u32 bw, u32 gain)
+static inline u32 bbr_inflight(const struct bbr *b, const struct shell_sock *sk, u32 bw, u32 gain)
 {
 	return bbr_quantization_budget(b, sk, bbr_bdp(b, sk, bw, gain));
 }
 
 /* The target inflight: the BDP, or the window if that is lower. */
-static inline u32 bbr_target_inflight(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_target_inflight(const struct bbr *b, const struct shell_sock *sk)
 {
 	return min_u32(bbr_inflight(b, sk, bbr_bw(b), BBR_UNIT), IN(sk, cwnd));
 }
@@ -135,7 +136,7 @@ static inline u32 bbr_target_inflight(const struct bbr *b, const struct bbr_sock
  * inflight is to grow, the departing burst counts, because it may reach the target. When inflight
  * is to shrink, the low point just before the burst matters.
  */
-static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct bbr_sock *sk,
+static inline u32 bbr_packets_in_net_at_edt(const struct bbr *b, const struct shell_sock *sk,
 					    u32 inflight)
 {
 	if (b->raising)

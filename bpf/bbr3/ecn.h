@@ -15,17 +15,17 @@
 #define BBR_ACK_NOW 16 /* ICSK_ACK_NOW: send the next ACK at once */
 
 /* The state of ECN; NULL if ECN is not in use, or if there was no memory for it. */
-static inline struct bbr_more *bbr_ecn(const struct bbr_sock *sk)
+static inline struct bbr_more *bbr_ecn(const struct shell_sock *sk)
 {
 	return bbr_is_general(sk) ? sk->more : NULL;
 }
 
-static inline bool bbr_is_ecn_eligible(const struct bbr_sock *sk)
+static inline bool bbr_is_ecn_eligible(const struct shell_sock *sk)
 {
 	return bbr_ecn(sk) && bbr_ecn(sk)->ecn_eligible;
 }
 
-static inline void bbr_init_ecn(struct bbr_more *more, struct bbr_sock *sk)
+static inline void bbr_init_ecn(struct bbr_more *more, struct shell_sock *sk)
 {
 	more->ecn_eligible = 0;
 	more->ecn_alpha = PARAM(sk, ecn_alpha_init);
@@ -41,7 +41,7 @@ static inline void bbr_init_ecn(struct bbr_more *more, struct bbr_sock *sk)
  * It stays set.
  */
 static inline void bbr_check_ecn_eligible(const struct bbr *b, struct bbr_more *more,
-					  const struct bbr_sock *sk)
+					  const struct shell_sock *sk)
 {
 	if (!IN(sk, uses_ecn) || !PARAM(sk, ecn_factor))
 		return;
@@ -50,7 +50,7 @@ static inline void bbr_check_ecn_eligible(const struct bbr *b, struct bbr_more *
 }
 
 /* The share of marked packets since the last round, in 1/256. Negative if nothing was delivered. */
-static inline s32 bbr_ce_ratio(const struct bbr_more *more, const struct bbr_sock *sk)
+static inline s32 bbr_ce_ratio(const struct bbr_more *more, const struct shell_sock *sk)
 {
 	s32 delivered = IN(sk, delivered) - more->alpha_last_delivered;
 	s32 delivered_ce = IN(sk, delivered_ce) - more->alpha_last_delivered_ce;
@@ -64,7 +64,7 @@ static inline s32 bbr_ce_ratio(const struct bbr_more *more, const struct bbr_soc
  * True if STARTUP must end because ecn_thresh (half) of the packets were marked in two rounds in a
  * row (full_ecn_cnt).
  */
-static inline bool bbr_is_startup_marked(struct bbr_more *more, const struct bbr_sock *sk,
+static inline bool bbr_is_startup_marked(struct bbr_more *more, const struct shell_sock *sk,
 					 u32 ce_ratio)
 {
 	if (!PARAM(sk, full_ecn_cnt) || !PARAM(sk, ecn_thresh))
@@ -81,7 +81,7 @@ static inline bool bbr_is_startup_marked(struct bbr_more *more, const struct bbr
  * not react to marks or nothing was delivered.
  */
 static inline s32 bbr_update_ecn_alpha(const struct bbr *b, struct bbr_more *more,
-				       const struct bbr_sock *sk)
+				       const struct shell_sock *sk)
 {
 	u32 gain = PARAM(sk, ecn_alpha_gain);
 	s32 ratio;
@@ -103,7 +103,7 @@ static inline s32 bbr_update_ecn_alpha(const struct bbr *b, struct bbr_more *mor
 }
 
 /* The inflight that remains after a cut for marks: less alpha * ecn_factor (1/3) of it. */
-static inline u32 bbr_cut_by_ecn(const struct bbr_more *more, const struct bbr_sock *sk,
+static inline u32 bbr_cut_by_ecn(const struct bbr_more *more, const struct shell_sock *sk,
 				 u32 inflight)
 {
 	u32 cut = more->ecn_alpha * PARAM(sk, ecn_factor) >> BBR_SCALE;
@@ -112,7 +112,7 @@ static inline u32 bbr_cut_by_ecn(const struct bbr_more *more, const struct bbr_s
 }
 
 /* True if the sample has more marks (ecn_thresh, half) than a path that is merely full gives. */
-static inline bool bbr_is_ecn_too_high(const struct bbr_sock *sk, const struct bbr_sample *s)
+static inline bool bbr_is_ecn_too_high(const struct shell_sock *sk, const struct bbr_sample *s)
 {
 	u32 most;
 
@@ -123,7 +123,7 @@ static inline bool bbr_is_ecn_too_high(const struct bbr_sock *sk, const struct b
 	return (u32)s->ack->delivered_ce > most;
 }
 
-static inline void bbr_note_marks(struct bbr_sock *sk, const struct bbr_ack *ack)
+static inline void bbr_note_marks(struct shell_sock *sk, const struct bbr_ack *ack)
 {
 	if (bbr_is_ecn_eligible(sk) && ack->is_ece)
 		sk->more->ecn_in_round = 1;
@@ -133,7 +133,7 @@ static inline void bbr_note_marks(struct bbr_sock *sk, const struct bbr_ack *ack
  * Receiver: a packet arrived, marked or not. When that changes, ACK the packets so far at once,
  * with the ECE flag that is right for them. (We send ECE while demand_cwr is set.)
  */
-static inline void bbr_receive_ce(struct bbr_sock *sk, bool is_ce)
+static inline void bbr_receive_ce(struct shell_sock *sk, bool is_ce)
 {
 	struct bbr_more *more = sk->more;
 
@@ -142,7 +142,7 @@ static inline void bbr_receive_ce(struct bbr_sock *sk, bool is_ce)
 	if (more->ce_state != is_ce) {
 		if (IN(sk, ack_pending) & BBR_ACK_TIMER) {
 			SET(sk, demand_cwr, more->ce_state);
-			bbr_send_ack(sk, more->prior_rcv_nxt);
+			shell_send_ack(sk, more->prior_rcv_nxt);
 		}
 		SET(sk, ack_pending, IN(sk, ack_pending) | BBR_ACK_NOW);
 	}

@@ -27,12 +27,12 @@
  * True if ECN is off. With ECN, in_order is never set, so an ACK that finds it set need not check
  * for ECN: a connection without it at bbr_init() does not get it later.
  */
-static inline bool bbr_can_be_in_order(const struct bbr_sock *sk)
+static inline bool bbr_can_be_in_order(const struct shell_sock *sk)
 {
 	return !IN(sk, uses_ecn);
 }
 
-static inline void bbr_init_estimate(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_init_estimate(struct bbr *b, struct shell_sock *sk)
 {
 	struct bbr_history *history = HISTORY(sk);
 
@@ -65,8 +65,8 @@ static inline void bbr_init_estimate(struct bbr *b, struct bbr_sock *sk)
  * what was sent between two entries, so one entry a round is enough. In CRUISE, where nothing is
  * probed, one in eight rounds is.
  */
-static inline bool bbr_is_round_due(const struct bbr *b, const struct bbr_sock *sk,
-				    const struct bbr_rs *rs)
+static inline bool bbr_is_round_due(const struct bbr *b, const struct shell_sock *sk,
+				    const struct shell_rs *rs)
 {
 	if ((bbr_is_general(sk) && rs->interval_us <= 0) ||
 	    before(rs->prior_delivered, b->next_round_delivered))
@@ -82,8 +82,8 @@ static inline bool bbr_is_round_due(const struct bbr *b, const struct bbr_sock *
  * a multiple. Losses are due at once: the entry parts what was sent before from their
  * retransmissions. An ACK that delivers nothing replaces the last entry.
  */
-static inline bool bbr_is_send_due(const struct bbr *b, const struct bbr_sock *sk,
-				   const struct bbr_rs *rs)
+static inline bool bbr_is_send_due(const struct bbr *b, const struct shell_sock *sk,
+				   const struct shell_rs *rs)
 {
 	u32 delivered = IN(sk, delivered), changed = delivered ^ (delivered - rs->acked_sacked);
 	bool is_rare = bbr_is_phase(b, sk, BBR_CRUISE) && !IN(sk, reord_seen);
@@ -96,7 +96,7 @@ static inline bool bbr_is_send_due(const struct bbr *b, const struct bbr_sock *s
  * Adds an entry to the send history if there is one and an entry is due, and the kernel does not
  * know flights.
  */
-static inline void bbr_note_sends(const struct bbr_sock *sk, bool is_due)
+static inline void bbr_note_sends(const struct shell_sock *sk, bool is_due)
 {
 	if (is_due && !IN(sk, has_flight))
 		bbr_note_send(HISTORY(sk), sk);
@@ -106,7 +106,7 @@ static inline void bbr_note_sends(const struct bbr_sock *sk, bool is_due)
  * The flight of the packet ACKed last. ACKs in order do not remember theirs (bbr_remember_order()).
  */
 static inline struct bbr_flight bbr_last_flight(const struct bbr_history *history,
-						const struct bbr_sock *sk)
+						const struct shell_sock *sk)
 {
 	if (!history)
 		return (struct bbr_flight){};
@@ -114,8 +114,8 @@ static inline struct bbr_flight bbr_last_flight(const struct bbr_history *histor
 				    history->is_app_limited };
 }
 
-static inline void bbr_remember_flight(struct bbr_history *history, const struct bbr_sock *sk,
-				       const struct bbr_rs *rs, bool is_app_limited)
+static inline void bbr_remember_flight(struct bbr_history *history, const struct shell_sock *sk,
+				       const struct shell_rs *rs, bool is_app_limited)
 {
 	if (IN(sk, has_flight)) {
 		history->prior_lost = IN(sk, lost) - RS(rs, lost);
@@ -133,8 +133,8 @@ static inline void bbr_remember_flight(struct bbr_history *history, const struct
  * does not raise inflight_hi. Packets marked lost and not yet ACKed count as marked after the
  * packet was sent; then its whole flight counts as lost.
  */
-static inline struct bbr_flight bbr_rough_flight(const struct bbr *b, const struct bbr_sock *sk,
-						 const struct bbr_rs *rs, u32 marked,
+static inline struct bbr_flight bbr_rough_flight(const struct bbr *b, const struct shell_sock *sk,
+						 const struct shell_rs *rs, u32 marked,
 						 bool is_app_limited)
 {
 	u32 inflight = bbr_inflight_by_delivery(sk, rs, marked);
@@ -153,7 +153,7 @@ static inline struct bbr_flight bbr_rough_flight(const struct bbr *b, const stru
  * of it was delivered, so the stack's last sample has it.
  */
 static inline void bbr_remember_order(const struct bbr *b, struct bbr_history *history,
-				      const struct bbr_sock *sk, u32 marked)
+				      const struct shell_sock *sk, u32 marked)
 {
 	if (!b->in_order || !history)
 		return;
@@ -163,7 +163,7 @@ static inline void bbr_remember_order(const struct bbr *b, struct bbr_history *h
 }
 
 /* Number of packets marked lost since the last callback; the next call counts from here. */
-static inline u32 bbr_take_newly_lost(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_take_newly_lost(struct bbr *b, const struct shell_sock *sk)
 {
 	u32 marked = bbr_newly_lost(b, sk);
 
@@ -177,7 +177,7 @@ static inline u32 bbr_take_newly_lost(struct bbr *b, const struct bbr_sock *sk)
  * burst is unknown: as many as are sent at once is careful. But a flight has lost no more than it
  * had, and no more than was lost.
  */
-static inline struct bbr_lost bbr_lost_of(const struct bbr *b, const struct bbr_sock *sk,
+static inline struct bbr_lost bbr_lost_of(const struct bbr *b, const struct shell_sock *sk,
 					  const struct bbr_flight *flight, u32 marked)
 {
 	u32 burst = min_u32(marked, bbr_tso_segs(b, sk, IN(sk, gso_max_size)));
@@ -192,7 +192,7 @@ static inline struct bbr_lost bbr_lost_of(const struct bbr *b, const struct bbr_
 }
 
 /* Losses marked by a timer, or by an ACK that BBR has not seen yet. */
-static inline struct bbr_lost bbr_estimate_lost(struct bbr *b, struct bbr_sock *sk)
+static inline struct bbr_lost bbr_estimate_lost(struct bbr *b, struct shell_sock *sk)
 {
 	u32 marked = bbr_take_newly_lost(b, sk);
 	struct bbr_history *history;
@@ -209,8 +209,8 @@ static inline struct bbr_lost bbr_estimate_lost(struct bbr *b, struct bbr_sock *
 }
 
 /* True if an ACK reports marks. The stack counts the marked packets that it delivers. */
-static inline bool bbr_is_ece(struct bbr_more *more, const struct bbr_sock *sk,
-			      const struct bbr_rs *rs)
+static inline bool bbr_is_ece(struct bbr_more *more, const struct shell_sock *sk,
+			      const struct shell_rs *rs)
 {
 	bool is_ece = IN(sk, delivered_ce) != more->delivered_ce;
 
@@ -224,7 +224,7 @@ static inline bool bbr_is_ece(struct bbr_more *more, const struct bbr_sock *sk,
  * ACK. Otherwise the rate of retransmissions after the last write would pass for what the path can
  * carry.
  */
-static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_check_app_limited(struct shell_sock *sk, const struct shell_rs *rs)
 {
 	u32 delivered;
 
@@ -237,18 +237,18 @@ static inline void bbr_check_app_limited(struct bbr_sock *sk, const struct bbr_r
 }
 
 /* An ACK whose whole flight was delivered in order: bbr_stays_in_order(). */
-static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
-					 const struct bbr_rs *rs, struct bbr_ack *ack)
+static inline void bbr_estimate_in_order(struct bbr *b, struct shell_sock *sk,
+					 const struct shell_rs *rs, struct bbr_ack *ack)
 {
 	*ack = (struct bbr_ack){
-		.flight.is_app_limited = !bbr_is_fast(sk) && bbr_is_app_limited(b, rs),
+		.flight.is_app_limited = !bbr_is_fast(sk) && shell_is_app_limited(b, rs),
 	};
 	if (IN(sk, has_flight)) {
 		ack->flight.tx_in_flight = RS(rs, tx_in_flight);
 		return;
 	}
 	bbr_check_app_limited(sk, rs);
-	if (sk->kind == BBR_FAST_1 && !b->in_order) { /* in a recovery: bbr_needs_flight() */
+	if (sk->kind == SHELL_FAST_1 && !b->in_order) { /* in a recovery: bbr_needs_flight() */
 		bbr_note_sends(sk, bbr_is_send_due(b, sk, rs));
 		return;
 	}
@@ -262,11 +262,11 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct bbr_sock *sk,
 }
 
 /* An ACK in a recovery, without ECN, whose flight no rule reads: bbr_needs_flight(). */
-static inline void bbr_estimate_lossy(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
-				      struct bbr_ack *ack)
+static inline void bbr_estimate_lossy(struct bbr *b, struct shell_sock *sk,
+				      const struct shell_rs *rs, struct bbr_ack *ack)
 {
 	*ack = (struct bbr_ack){
-		.flight.is_app_limited = bbr_is_app_limited(b, rs),
+		.flight.is_app_limited = shell_is_app_limited(b, rs),
 		.lost.marked = bbr_take_newly_lost(b, sk),
 	};
 	if (ack->lost.marked)
@@ -281,7 +281,7 @@ static inline void bbr_estimate_lossy(struct bbr *b, struct bbr_sock *sk, const 
  * new has no flight.
  */
 static inline void bbr_take_flight(const struct bbr *b, struct bbr_history *history,
-				   struct bbr_sock *sk, const struct bbr_rs *rs,
+				   struct shell_sock *sk, const struct shell_rs *rs,
 				   struct bbr_ack *ack, u32 marked)
 {
 	bool is_app_limited = ack->flight.is_app_limited;
@@ -318,8 +318,8 @@ static inline void bbr_hide_from_verifier(struct bbr_ack *ack, u64 other)
 }
 
 /* Any other ACK. */
-static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
-					   const struct bbr_rs *rs, struct bbr_ack *ack)
+static inline void bbr_estimate_by_history(struct bbr *b, struct shell_sock *sk,
+					   const struct shell_rs *rs, struct bbr_ack *ack)
 {
 	u32 marked = bbr_take_newly_lost(b, sk);
 	bool needs_flight = bbr_needs_flight(b, sk, rs);
@@ -328,7 +328,7 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 	struct bbr_more *more = sk->more;
 
 	*ack = (struct bbr_ack){
-		.flight.is_app_limited = bbr_is_app_limited(b, rs),
+		.flight.is_app_limited = shell_is_app_limited(b, rs),
 		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
 		.is_ece = more && IN(sk, uses_ecn) && bbr_is_ece(more, sk, rs),
 		.acks_tlp =
@@ -350,16 +350,16 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct bbr_sock *sk,
 }
 
 /* True if the ACK's flight is that of its order. A regular ACK has an order in TCP_CA_Open only. */
-static inline bool bbr_is_in_order(const struct bbr *b, const struct bbr_sock *sk,
-				   const struct bbr_rs *rs)
+static inline bool bbr_is_in_order(const struct bbr *b, const struct shell_sock *sk,
+				   const struct shell_rs *rs)
 {
 	if (bbr_is_general(sk))
 		return b->in_order && rs->delivered >= 0 && bbr_stays_in_order(b, sk, rs);
-	return bbr_is_fast(sk) || bbr_is_open(sk);
+	return bbr_is_fast(sk) || shell_is_open(sk);
 }
 
 /* The entrance: fills *ack with what an ACK reports. */
-static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs,
+static inline void bbr_estimate_ack(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs,
 				    struct bbr_ack *ack)
 {
 	if (bbr_is_in_order(b, sk, rs))
@@ -379,13 +379,13 @@ static inline void bbr_estimate_ack(struct bbr *b, struct bbr_sock *sk, const st
 }
 
 /* A timeout: what was in flight is lost, and what follows are retransmissions. */
-static inline void bbr_note_timeout(const struct bbr_sock *sk, u8 ca_state)
+static inline void bbr_note_timeout(const struct shell_sock *sk, u8 ca_state)
 {
 	bbr_note_sends(sk, ca_state == TCP_CA_Loss);
 }
 
 /* True if the packet ACKed last was sent app-limited. */
-static inline bool bbr_was_app_limited(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_was_app_limited(const struct bbr *b, const struct shell_sock *sk)
 {
 	const struct bbr_history *history;
 
@@ -399,7 +399,7 @@ static inline bool bbr_was_app_limited(const struct bbr *b, const struct bbr_soc
  * True if a tail loss probe that was a retransmission has repaired a loss. Then the stack reduces
  * the window although nothing was marked lost and the ACK reports no marks.
  */
-static inline bool bbr_is_tail_loss(const struct bbr_sock *sk, u8 ca_state, u32 marked)
+static inline bool bbr_is_tail_loss(const struct shell_sock *sk, u8 ca_state, u32 marked)
 {
 	if (ca_state != TCP_CA_CWR || !IN(sk, tlp_retrans) || marked)
 		return false;

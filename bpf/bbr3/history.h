@@ -16,7 +16,7 @@
  * The history for a loss or for a flight that a rule reads. NULL: there is no memory for it, or the
  * ACK is that of our SYN, before bbr_init().
  */
-static inline struct bbr_history *bbr_begin_history(const struct bbr *b, struct bbr_sock *sk)
+static inline struct bbr_history *bbr_begin_history(const struct bbr *b, struct shell_sock *sk)
 {
 	return b->initialized ? MAKE_HISTORY(sk) : NULL;
 }
@@ -74,7 +74,7 @@ BBR_APART u32 bbr_add_loss(struct bbr_history *history, const struct bbr_loss *n
 	return 0;
 }
 
-static inline void bbr_note_losses(struct bbr_history *history, const struct bbr_sock *sk,
+static inline void bbr_note_losses(struct bbr_history *history, const struct shell_sock *sk,
 				   u32 marked)
 {
 	struct bbr_loss now = { IN(sk, delivered), IN(sk, snd_nxt), IN(sk, lost) };
@@ -194,8 +194,8 @@ BBR_APART u32 bbr_sends_after(const struct bbr_history *history, u32 prior_deliv
 }
 
 /* `lost` when the ACKed packet was sent: that of the newest entry before it. */
-static inline u32 bbr_prior_lost(const struct bbr_history *history, const struct bbr_sock *sk,
-				 const struct bbr_rs *rs)
+static inline u32 bbr_prior_lost(const struct bbr_history *history, const struct shell_sock *sk,
+				 const struct shell_rs *rs)
 {
 	u32 later =
 		bbr_losses_after(history, rs->prior_delivered, rs->last_end_seq, rs->is_retrans);
@@ -207,7 +207,7 @@ static inline u32 bbr_prior_lost(const struct bbr_history *history, const struct
 	return history->n_losses ? history->lost_before : lost;
 }
 
-static inline u32 bbr_sent(const struct bbr_sock *sk)
+static inline u32 bbr_sent(const struct shell_sock *sk)
 {
 	return IN(sk, delivered) + IN(sk, lost) + IN(sk, inflight);
 }
@@ -226,7 +226,7 @@ BBR_APART u32 bbr_add_send(struct bbr_history *history, const struct bbr_send *n
 	return 0;
 }
 
-static inline void bbr_note_send(struct bbr_history *history, const struct bbr_sock *sk)
+static inline void bbr_note_send(struct bbr_history *history, const struct shell_sock *sk)
 {
 	struct bbr_send now = { IN(sk, delivered), IN(sk, snd_nxt), bbr_sent(sk) };
 
@@ -236,7 +236,7 @@ static inline void bbr_note_send(struct bbr_history *history, const struct bbr_s
 /* ---- the flight of a packet */
 
 /* True if the ACK acknowledges a tail loss probe that was a retransmission. */
-static inline bool bbr_acks_tlp(const struct bbr_sock *sk)
+static inline bool bbr_acks_tlp(const struct shell_sock *sk)
 {
 	return IN(sk, tlp_high_seq) && !before(IN(sk, snd_una), IN(sk, tlp_high_seq));
 }
@@ -247,7 +247,7 @@ static inline u32 bbr_segments(u32 bytes, u32 mss)
 }
 
 /* Segments that the ACK left of a larger packet, if nothing is SACKed. */
-static inline u32 bbr_rest(const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u32 bbr_rest(const struct shell_sock *sk, const struct shell_rs *rs)
 {
 	if (!after(rs->last_end_seq, IN(sk, snd_una)))
 		return 0;
@@ -259,7 +259,7 @@ static inline u32 bbr_rest(const struct bbr_sock *sk, const struct bbr_rs *rs)
  * or is a hole before the packet that is not marked yet: first in, first out. (A tail loss probe
  * was in flight twice.) This needs no history, but reordering and spurious marks spoil it.
  */
-static inline u32 bbr_inflight_by_delivery(const struct bbr_sock *sk, const struct bbr_rs *rs,
+static inline u32 bbr_inflight_by_delivery(const struct shell_sock *sk, const struct shell_rs *rs,
 					   u32 lost)
 {
 	u32 inflight = rs->delivered + lost + bbr_acks_tlp(sk);
@@ -280,8 +280,9 @@ static inline u32 bbr_flight_of(u32 sent, u32 gone)
  * packets between two entries may be retransmissions. The estimate by delivery decides within these
  * bounds. With reordering it is worthless, and the lower bound is the careful one.
  */
-static inline u32 bbr_inflight_by_send(const struct bbr_history *history, const struct bbr_sock *sk,
-				       const struct bbr_rs *rs, u32 later, u32 by_delivery)
+static inline u32 bbr_inflight_by_send(const struct bbr_history *history,
+				       const struct shell_sock *sk, const struct shell_rs *rs,
+				       u32 later, u32 by_delivery)
 {
 	const struct bbr_send *note = bbr_send_at(history, later),
 			      *next = bbr_send_at(history, later - 1);
@@ -322,8 +323,8 @@ static inline u32 bbr_inflight_by_send(const struct bbr_history *history, const 
 	return max_u32(min_u32(by_delivery, most), least);
 }
 
-static inline u32 bbr_tx_in_flight(struct bbr_history *history, const struct bbr_sock *sk,
-				   const struct bbr_rs *rs, u32 lost)
+static inline u32 bbr_tx_in_flight(struct bbr_history *history, const struct shell_sock *sk,
+				   const struct shell_rs *rs, u32 lost)
 {
 	u32 by_delivery = bbr_inflight_by_delivery(sk, rs, lost), later;
 

@@ -45,9 +45,9 @@ static inline bool kernel_bbr_is_known(void)
 #undef HAS
 }
 
-static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
+static inline void kernel_bbr_read(struct bbr *to, struct sock *sk)
 {
-	struct bbr___kernel *b = (void *)bbr_of(sk);
+	struct bbr___kernel *b = (void *)state_of(sk);
 
 	__builtin_memset(to, 0, sizeof(*to));
 	to->min_rtt_us = b->min_rtt_us;
@@ -83,10 +83,10 @@ static inline void read_kernel_bbr(struct bbr *to, struct sock *sk)
  * Adds what ours keeps in the second part of its state, which is too large to build here. The
  * kernel's bbr does not count rounds.
  */
-static inline void add_kernel_bbr(struct bbr_event *e, struct sock *sk)
+static inline void kernel_bbr_add(struct bbr_event *e, struct sock *sk)
 {
 	struct bbr_tail *tail = (struct bbr_tail *)e->tail;
-	struct bbr___kernel *b = (void *)bbr_of(sk);
+	struct bbr___kernel *b = (void *)state_of(sk);
 
 	e->rounds = BBR_TAIL_NONE;
 	e->pacing_gain = BPF_CORE_READ_BITFIELD(b, pacing_gain);

@@ -28,7 +28,7 @@
 #define BBR_CYCLE_FLAGS .mode = 3, .full_bw_reached = 1
 
 /* True if the connection is in this mode. */
-static inline bool bbr_is_mode(const struct bbr *b, const struct bbr_sock *sk, enum bbr_mode mode)
+static inline bool bbr_is_mode(const struct bbr *b, const struct shell_sock *sk, enum bbr_mode mode)
 {
 	if (bbr_is_fast(sk))
 		return mode == BBR_PROBE_BW;
@@ -36,40 +36,40 @@ static inline bool bbr_is_mode(const struct bbr *b, const struct bbr_sock *sk, e
 }
 
 /* The phase, if the mode is PROBE_BW. */
-static inline u8 bbr_phase_of(const struct bbr *b, const struct bbr_sock *sk)
+static inline u8 bbr_phase_of(const struct bbr *b, const struct shell_sock *sk)
 {
 	if (bbr_is_fast(sk))
-		return sk->kind == BBR_FAST_1 ? BBR_CRUISE : BBR_DOWN;
+		return sk->kind == SHELL_FAST_1 ? BBR_CRUISE : BBR_DOWN;
 	return b->cycle_idx;
 }
 
 /* True if the connection is in this phase of PROBE_BW. */
-static inline bool bbr_is_phase(const struct bbr *b, const struct bbr_sock *sk,
+static inline bool bbr_is_phase(const struct bbr *b, const struct shell_sock *sk,
 				enum bbr_phase phase)
 {
 	return bbr_is_mode(b, sk, BBR_PROBE_BW) && bbr_phase_of(b, sk) == phase;
 }
 
 /* True once the bandwidth has stopped growing. */
-static inline bool bbr_is_pipe_full(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_pipe_full(const struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_is_fast(sk) || b->full_bw_reached;
 }
 
 /* True if the BDP has room for bursts: bbr_is_roomy(). */
-static inline bool bbr_is_bdp_roomy(const struct bbr_sock *sk)
+static inline bool bbr_is_bdp_roomy(const struct shell_sock *sk)
 {
-	return sk->kind == BBR_FAST_2;
+	return sk->kind == SHELL_FAST_2;
 }
 
 /* True if the ACK is a bandwidth sample. An ACK that delivers nothing new is none. */
-static inline bool bbr_is_valid_sample(const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline bool bbr_is_valid_sample(const struct shell_sock *sk, const struct shell_rs *rs)
 {
 	return !bbr_is_general(sk) || (rs->interval_us > 0 && rs->acked_sacked);
 }
 
 /* Number of packets marked lost since the last callback. */
-static inline u32 bbr_newly_lost(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_newly_lost(const struct bbr *b, const struct shell_sock *sk)
 {
 	return (IN(sk, lost) - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
 }
@@ -85,8 +85,8 @@ static inline u32 bbr_newly_lost(const struct bbr *b, const struct bbr_sock *sk)
  * One comparison checks all: if so each of these numbers has 24 bits, and if not more, because
  * values below 0 wrap around.
  */
-static inline bool bbr_is_sample_regular(const struct bbr *b, const struct bbr_sock *sk,
-					 const struct bbr_rs *rs)
+static inline bool bbr_is_sample_regular(const struct bbr *b, const struct shell_sock *sk,
+					 const struct shell_rs *rs)
 {
 	u64 interval = rs->interval_us - 1;
 	u32 acked = rs->acked_sacked - 1, delivered = rs->delivered;
@@ -103,8 +103,8 @@ static inline bool bbr_is_sample_regular(const struct bbr *b, const struct bbr_s
  * of the state, nor with ECN, which needs that part as well. If the kernel knows the flight, its
  * value counts.
  */
-static inline bool bbr_stays_in_order(const struct bbr *b, const struct bbr_sock *sk,
-				      const struct bbr_rs *rs)
+static inline bool bbr_stays_in_order(const struct bbr *b, const struct shell_sock *sk,
+				      const struct shell_rs *rs)
 {
 	if (IN(sk, has_flight) && (RS(rs, lost) || RS(rs, is_acking_tlp_retrans_seq)))
 		return false;
@@ -126,7 +126,7 @@ static inline bool bbr_is_quiet_in(const struct bbr *b, enum bbr_phase phase)
  * one counts. bdp: a lower limit of the BDP when the phase is updated. Until then cwnd stays, so
  * the target is at least the value that is compared here.
  */
-static inline bool bbr_is_probe_far(const struct bbr *b, const struct bbr_sock *sk, u64 bdp)
+static inline bool bbr_is_probe_far(const struct bbr *b, const struct shell_sock *sk, u64 bdp)
 {
 	u32 rounds = b->rounds_since_probe + 1;
 
@@ -139,7 +139,7 @@ static inline bool bbr_is_probe_far(const struct bbr *b, const struct bbr_sock *
  * its maximum. So the BDP does not fall. (With the RTT of a regular sample the product does not
  * overflow.)
  */
-static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct shell_sock *sk)
 {
 	u64 bw = min_u32(b->bw_hi[1], b->bw_lo); /* at most bbr_bw(b) */
 
@@ -151,7 +151,7 @@ static inline bool bbr_stays_in_cruise(const struct bbr *b, const struct bbr_soc
  * True if a target of `bdp` packets has room for all that bbr_quantization_budget() would raise it
  * to. Then the target is the BDP.
  */
-static inline bool bbr_is_roomy(const struct bbr *b, const struct bbr_sock *sk, u64 bdp)
+static inline bool bbr_is_roomy(const struct bbr *b, const struct shell_sock *sk, u64 bdp)
 {
 	u32 bursts = PARAM(sk, tso_budget);
 
@@ -169,8 +169,8 @@ static inline bool bbr_is_roomy(const struct bbr *b, const struct bbr_sock *sk, 
  * READ_AGAIN() keeps clang from holding values in registers, which an ACK in CRUISE would pay for:
  * it is compiled into the same function.
  */
-static inline bool bbr_stays_in_down(const struct bbr *b, const struct bbr_sock *sk,
-				     const struct bbr_rs *rs)
+static inline bool bbr_stays_in_down(const struct bbr *b, const struct shell_sock *sk,
+				     const struct shell_rs *rs)
 {
 	u64 bw, bdp, edt_ns, gone = 0;
 
@@ -201,10 +201,10 @@ static inline bool bbr_stays_in_down(const struct bbr *b, const struct bbr_sock 
  * it: the packet was sent within a window that inflight_hi bounds. (Google's recordings have 42,562
  * such ACKs. None raises it.)
  */
-static inline bool bbr_needs_flight(const struct bbr *b, const struct bbr_sock *sk,
-				    const struct bbr_rs *rs)
+static inline bool bbr_needs_flight(const struct bbr *b, const struct shell_sock *sk,
+				    const struct shell_rs *rs)
 {
-	if (IN(sk, has_flight) || IN(sk, uses_ecn) || bbr_is_open(sk) || b->probe_samples)
+	if (IN(sk, has_flight) || IN(sk, uses_ecn) || shell_is_open(sk) || b->probe_samples)
 		return true;
 	switch (b->mode) {
 	case BBR_STARTUP:
@@ -222,58 +222,59 @@ static inline bool bbr_needs_flight(const struct bbr *b, const struct bbr_sock *
 }
 
 /* The kind of an ACK with a regular sample in TCP_CA_Open. */
-static inline u8 bbr_kind_if_open(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u8 bbr_kind_if_open(struct bbr *b, const struct shell_sock *sk,
+				  const struct shell_rs *rs)
 {
 	const u64 cycle = BBR_FLAGS(BBR_CYCLE_FLAGS);
 	u64 flags = b->flags & BBR_FLAGS(BBR_REGULAR_FLAGS, BBR_LOSS_FLAGS, BBR_CYCLE_FLAGS);
 
 	if (!bbr_stays_in_order(b, sk, rs))
-		return BBR_GENERAL;
+		return SHELL_GENERAL;
 	if (likely(flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1,
 				      .in_order = 1))) {
-		if (likely(bbr_stays_in_cruise(b, sk) && !bbr_is_app_limited(b, rs)))
-			return BBR_FAST_1;
-		return !bbr_is_app_limited(b, rs) && bbr_stays_in_down(b, sk, rs) ? BBR_FAST_2 :
-										    BBR_REGULAR;
+		if (likely(bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, rs)))
+			return SHELL_FAST_1;
+		return !shell_is_app_limited(b, rs) && bbr_stays_in_down(b, sk, rs) ? SHELL_FAST_2 :
+										      SHELL_REGULAR;
 	}
 	return (flags & ~cycle) == BBR_FLAGS(.has_seen_rtt = 1, .in_order = 1) &&
 			       b->mode != BBR_PROBE_RTT ?
-		       BBR_REGULAR :
-		       BBR_GENERAL;
+		       SHELL_REGULAR :
+		       SHELL_GENERAL;
 }
 
 /*
  * True if a recovery goes on, and CRUISE with it: nothing was lost since the last callback, and no
  * loss round with losses ends.
  */
-static inline bool bbr_stays_in_recovery(struct bbr *b, const struct bbr_sock *sk,
-					 const struct bbr_rs *rs)
+static inline bool bbr_stays_in_recovery(struct bbr *b, const struct shell_sock *sk,
+					 const struct shell_rs *rs)
 {
 	u64 flags = b->flags & BBR_FLAGS(BBR_CYCLE_FLAGS, .in_order = 1);
 
 	return flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1) &&
 	       b->prev_ca_state == IN(sk, ca_state) && !(bbr_newly_lost(b, sk) | rs->losses) &&
 	       (!b->loss_in_round || before(rs->prior_delivered, b->loss_round_delivered)) &&
-	       bbr_stays_in_cruise(b, sk) && !bbr_is_app_limited(b, rs);
+	       bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, rs);
 }
 
 /* The same outside of TCP_CA_Open. An ACK that stays in order has the flight of one in order. */
-static inline u8 bbr_kind_if_not_open(struct bbr *b, const struct bbr_sock *sk,
-				      const struct bbr_rs *rs)
+static inline u8 bbr_kind_if_not_open(struct bbr *b, const struct shell_sock *sk,
+				      const struct shell_rs *rs)
 {
 	if ((b->flags & BBR_FLAGS(BBR_REGULAR_FLAGS)) != BBR_FLAGS(.has_seen_rtt = 1) ||
 	    IN(sk, tlp_high_seq) || (b->in_order && bbr_stays_in_order(b, sk, rs)) ||
 	    bbr_needs_flight(b, sk, rs))
-		return BBR_GENERAL;
-	return bbr_stays_in_recovery(b, sk, rs) ? BBR_FAST_1 : BBR_REGULAR;
+		return SHELL_GENERAL;
+	return bbr_stays_in_recovery(b, sk, rs) ? SHELL_FAST_1 : SHELL_REGULAR;
 }
 
-/* Returns the kind of an ACK (enum bbr_kind). */
-static inline u8 bbr_kind(struct bbr *b, const struct bbr_sock *sk, const struct bbr_rs *rs)
+/* Returns the kind of an ACK (enum shell_kind). */
+static inline u8 bbr_kind(struct bbr *b, const struct shell_sock *sk, const struct shell_rs *rs)
 {
 	if (!bbr_is_sample_regular(b, sk, rs))
-		return BBR_GENERAL;
-	return bbr_is_open(sk) ? bbr_kind_if_open(b, sk, rs) : bbr_kind_if_not_open(b, sk, rs);
+		return SHELL_GENERAL;
+	return shell_is_open(sk) ? bbr_kind_if_open(b, sk, rs) : bbr_kind_if_not_open(b, sk, rs);
 }
 
 #define bbr_kind bbr_kind

@@ -19,14 +19,14 @@
  */
 
 /* In STARTUP bw doubles each round, so an excess over the bw of five rounds ago means nothing. */
-static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_extra_acked_win(const struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_is_pipe_full(b, sk) ? PARAM(sk, extra_acked_win) :
 					 PARAM(sk, extra_acked_startup_win);
 }
 
-static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_sock *sk,
-					      const struct bbr_rs *rs, u32 bw)
+static inline void bbr_update_ack_aggregation(struct bbr *b, const struct shell_sock *sk,
+					      const struct shell_rs *rs, u32 bw)
 {
 	if (!bbr_is_valid_sample(sk, rs))
 		return;
@@ -39,19 +39,19 @@ static inline void bbr_update_ack_aggregation(struct bbr *b, const struct bbr_so
 
 /* An ACK: its rate sample, what else it reports, and its delivery rate. */
 struct bbr_sample {
-	const struct bbr_rs *rs;
+	const struct shell_rs *rs;
 	const struct bbr_ack *ack;
 	u32 bw; /* 0: none */
 };
 
 /* A new round begins with what is sent from here on. */
-static inline void bbr_start_round(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_start_round(struct bbr *b, const struct shell_sock *sk)
 {
 	b->next_round_delivered = IN(sk, delivered);
 }
 
 /* Counts rounds that rounds_since_probe does not count, or is about to lose. */
-static inline void bbr_count_rounds(const struct bbr_sock *sk, u32 rounds)
+static inline void bbr_count_rounds(const struct shell_sock *sk, u32 rounds)
 {
 	struct bbr_more *more = MORE(sk);
 
@@ -63,8 +63,8 @@ static inline void bbr_count_rounds(const struct bbr_sock *sk, u32 rounds)
  * A round lasts until a packet is ACKed that was sent after the round began: one RTT, however long
  * that is, measured without a clock.
  */
-static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
-				    const struct bbr_rs *rs)
+static inline void bbr_update_round(struct bbr *b, const struct shell_sock *sk,
+				    const struct shell_rs *rs)
 {
 	if ((bbr_is_general(sk) && rs->interval_us <= 0) ||
 	    before(rs->prior_delivered, b->next_round_delivered))
@@ -81,7 +81,7 @@ static inline void bbr_update_round(struct bbr *b, const struct bbr_sock *sk,
  * The delivery rate, rounded up: at a rate of a few units, rounding down would lower the window,
  * which would lower the rate, and so on. 0: no sample.
  */
-static inline u32 bbr_sample_bw(const struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline u32 bbr_sample_bw(const struct shell_sock *sk, const struct shell_rs *rs)
 {
 	if (bbr_is_general(sk) && (rs->interval_us <= 0 || rs->delivered < 0))
 		return 0;
@@ -127,8 +127,8 @@ static inline void bbr_advance_latest_delivery(struct bbr *b, const struct bbr_s
  * Begins a loss round at the first loss, independently of the packet-timed round, so that it covers
  * the whole flight in which something was lost.
  */
-static inline void bbr_update_loss_round(struct bbr *b, const struct bbr_sock *sk,
-					 const struct bbr_rs *rs)
+static inline void bbr_update_loss_round(struct bbr *b, const struct shell_sock *sk,
+					 const struct shell_rs *rs)
 {
 	if (before(rs->prior_delivered, b->loss_round_delivered))
 		return;
@@ -140,7 +140,7 @@ static inline void bbr_update_loss_round(struct bbr *b, const struct bbr_sock *s
  * The maximum of what was delivered in a loss round (bw_latest, inflight_latest). Losses do not cut
  * the bounds below that, because the path has just carried it.
  */
-static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_update_latest_delivery(struct bbr *b, const struct shell_sock *sk,
 					      const struct bbr_sample *s)
 {
 	if (!bbr_is_valid_sample(sk, s->rs))
@@ -153,7 +153,7 @@ static inline void bbr_update_latest_delivery(struct bbr *b, const struct bbr_so
 }
 
 /* Losses and marks so far say nothing about the phase that begins. */
-static inline void bbr_reset_congestion_signals(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_reset_congestion_signals(struct bbr *b, struct shell_sock *sk)
 {
 	struct bbr_more *more = MORE(sk);
 

@@ -24,7 +24,7 @@
  * of r * probe_rand_rounds is the first count of rounds; what is left, a fraction, times
  * probe_wait_rand is added to probe_wait.
  */
-static inline void bbr_pick_probe_wait(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_pick_probe_wait(struct bbr *b, const struct shell_sock *sk)
 {
 	u64 rounds = (u64)IN(sk, random) * PARAM(sk, probe_rand_rounds);
 
@@ -34,7 +34,7 @@ static inline void bbr_pick_probe_wait(struct bbr *b, const struct bbr_sock *sk)
 		PARAM(sk, probe_wait) + ((u64)(u32)rounds * PARAM(sk, probe_wait_rand) >> 32);
 }
 
-static inline void bbr_start_down(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_start_down(struct bbr *b, struct shell_sock *sk)
 {
 	bbr_reset_congestion_signals(b, sk);
 	b->probe_up_cnt = BBR_COUNT_NONE;
@@ -45,7 +45,7 @@ static inline void bbr_start_down(struct bbr *b, struct bbr_sock *sk)
 	bbr_enter_phase(b, BBR_DOWN);
 }
 
-static inline void bbr_start_cruise(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_start_cruise(struct bbr *b, const struct shell_sock *sk)
 {
 	if (b->inflight_lo != BBR_COUNT_NONE && !OPTION(sk, cruise_above_hi))
 		b->inflight_lo = min_u32(b->inflight_lo, b->inflight_hi);
@@ -53,7 +53,7 @@ static inline void bbr_start_cruise(struct bbr *b, const struct bbr_sock *sk)
 }
 
 /* up_rounds: UP begins with the slope that it has after so many rounds. */
-static inline void bbr_start_refill(struct bbr *b, const struct bbr_sock *sk, u32 up_rounds,
+static inline void bbr_start_refill(struct bbr *b, const struct shell_sock *sk, u32 up_rounds,
 				    enum bbr_reason reason)
 {
 	b->steps |= 1 << reason;
@@ -70,7 +70,7 @@ static inline void bbr_start_refill(struct bbr *b, const struct bbr_sock *sk, u3
  * In UP inflight_hi grows by 1 packet in the first round, 2 in the second, 4 in the third: slowly
  * near what was too high, fast where there is much room.
  */
-static inline void bbr_raise_probe_slope(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_raise_probe_slope(struct bbr *b, const struct shell_sock *sk)
 {
 	u32 cnt = IN(sk, cwnd) >> b->probe_up_rounds;
 
@@ -78,7 +78,7 @@ static inline void bbr_raise_probe_slope(struct bbr *b, const struct bbr_sock *s
 	b->probe_up_cnt = bbr_count(max_u32(cnt, 1));
 }
 
-static inline void bbr_start_up(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_start_up(struct bbr *b, const struct shell_sock *sk,
 				const struct bbr_sample *s)
 {
 	b->steps |= 1 << BBR_R_REFILLED;
@@ -91,13 +91,13 @@ static inline void bbr_start_up(struct bbr *b, const struct bbr_sock *sk,
 }
 
 /* True if the window limits inflight, and inflight_hi the window. */
-static inline bool bbr_is_inflight_hi_limiting(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_inflight_hi_limiting(const struct bbr *b, const struct shell_sock *sk)
 {
 	return IN(sk, cwnd) >= b->inflight_hi && IN(sk, is_cwnd_limited);
 }
 
 /* Nothing was too high: raises inflight_hi, if it is what limits inflight. */
-static inline void bbr_raise_inflight_hi(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_raise_inflight_hi(struct bbr *b, const struct shell_sock *sk,
 					 const struct bbr_sample *s)
 {
 	u32 acks, more;
@@ -121,7 +121,7 @@ static inline void bbr_raise_inflight_hi(struct bbr *b, const struct bbr_sock *s
  * least to the target inflight cut by beta (0.3). Only once per probe, because its losses arrive
  * one after another. An app-limited flight sets no bound: its inflight is low for lack of data.
  */
-static inline void bbr_handle_too_high(struct bbr *b, struct bbr_sock *sk,
+static inline void bbr_handle_too_high(struct bbr *b, struct shell_sock *sk,
 				       const struct bbr_flight *flight, enum bbr_reason reason)
 {
 	b->prev_probe_too_high = 1;
@@ -139,7 +139,7 @@ static inline void bbr_handle_too_high(struct bbr *b, struct bbr_sock *sk,
  * Inflight above the bound that did no harm raises the bound: in every phase, or random losses
  * would wear it down.
  */
-static inline void bbr_note_safe_inflight(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_note_safe_inflight(struct bbr *b, const struct shell_sock *sk,
 					  const struct bbr_sample *s)
 {
 	if (s->ack->flight.tx_in_flight > b->inflight_hi)
@@ -153,7 +153,7 @@ static inline void bbr_note_safe_inflight(struct bbr *b, const struct bbr_sock *
  * the probe before. If UP stopped only because inflight reached what was too high last time, and
  * nothing was lost, it is no longer too high: probe again at once. Returns true if so.
  */
-static inline bool bbr_end_probe_feedback(struct bbr *b, const struct bbr_sock *sk,
+static inline bool bbr_end_probe_feedback(struct bbr *b, const struct shell_sock *sk,
 					  const struct bbr_sample *s)
 {
 	b->probe_samples = 0;
@@ -169,7 +169,7 @@ static inline bool bbr_end_probe_feedback(struct bbr *b, const struct bbr_sock *
 }
 
 /* On each ACK once the pipe was full. Returns true if a phase began that this ACK must not end. */
-static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
+static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct shell_sock *sk,
 					  const struct bbr_sample *s)
 {
 	bool is_lossy;
@@ -194,7 +194,7 @@ static inline bool bbr_adapt_upper_bounds(struct bbr *b, struct bbr_sock *sk,
 }
 
 /* True if a Reno flow of this BDP would have lost a packet since the last probe. */
-static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct shell_sock *sk)
 {
 	u32 rounds = b->rounds_since_probe;
 
@@ -210,14 +210,14 @@ static inline bool bbr_is_reno_probe_time(const struct bbr *b, const struct bbr_
  * True if marks have ceased and nothing was lost: the flow that built the queue is gone, and its
  * share is free.
  */
-static inline bool bbr_have_marks_ceased(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_have_marks_ceased(const struct bbr *b, const struct shell_sock *sk)
 {
 	return PARAM(sk, ecn_reprobe_gain) && bbr_is_ecn_eligible(sk) && sk->more->ecn_in_cycle &&
 	       !b->loss_in_cycle && IN(sk, ca_state) == TCP_CA_Open;
 }
 
 /* Number of rounds after which UP grows by ecn_reprobe_gain (half) of inflight_hi in one round. */
-static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct shell_sock *sk)
 {
 	u32 hi = b->inflight_hi == BBR_COUNT_NONE ? ~0u : b->inflight_hi;
 	u32 growth = (u64)hi * PARAM(sk, ecn_reprobe_gain) >> BBR_SCALE;
@@ -230,7 +230,7 @@ static inline u32 bbr_reprobe_rounds(const struct bbr *b, const struct bbr_sock 
 }
 
 /* Starts REFILL if it is time to probe, and returns whether it did. */
-static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_check_time_to_probe(struct bbr *b, const struct shell_sock *sk)
 {
 	if (bbr_have_marks_ceased(b, sk))
 		bbr_start_refill(b, sk, bbr_reprobe_rounds(b, sk), BBR_R_MARKS_CEASED);
@@ -242,8 +242,8 @@ static inline bool bbr_check_time_to_probe(struct bbr *b, const struct bbr_sock 
 }
 
 /* True if DOWN may end: there is headroom and no queue. */
-static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_sock *sk,
-					 const struct bbr_rs *rs)
+static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct shell_sock *sk,
+					 const struct shell_rs *rs)
 {
 	u32 inflight = bbr_packets_in_net_at_edt(b, sk, rs->prior_in_flight);
 
@@ -256,7 +256,8 @@ static inline bool bbr_is_time_to_cruise(const struct bbr *b, const struct bbr_s
  * would be on its way. It also ends when bandwidth stops growing, unless the window keeps it from
  * growing.
  */
-static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const struct bbr_sample *s)
+static inline void bbr_check_up_done(struct bbr *b, struct shell_sock *sk,
+				     const struct bbr_sample *s)
 {
 	if (b->prev_probe_too_high &&
 	    bbr_packets_in_net_at_edt(b, sk, s->rs->prior_in_flight) >= b->inflight_hi) {
@@ -274,7 +275,7 @@ static inline void bbr_check_up_done(struct bbr *b, struct bbr_sock *sk, const s
 	bbr_start_down(b, sk);
 }
 
-static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
+static inline void bbr_check_phase_done(struct bbr *b, struct shell_sock *sk,
 					const struct bbr_sample *s)
 {
 	if (bbr_is_fast(sk)) /* the next probe is not due */
@@ -301,7 +302,7 @@ static inline void bbr_check_phase_done(struct bbr *b, struct bbr_sock *sk,
 	}
 }
 
-static inline void bbr_update_cycle_phase(struct bbr *b, struct bbr_sock *sk,
+static inline void bbr_update_cycle_phase(struct bbr *b, struct shell_sock *sk,
 					  const struct bbr_sample *s)
 {
 	if (!bbr_is_pipe_full(b, sk) || bbr_adapt_upper_bounds(b, sk, s))

@@ -19,7 +19,7 @@
 #include "recovery.h"
 
 /* The window in PROBE_RTT, to which inflight has to fall so that the queue empties. */
-static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct shell_sock *sk)
 {
 	return max_u32(PARAM(sk, cwnd_min_target),
 		       bbr_bdp(b, sk, bbr_bw(b), PARAM(sk, probe_rtt_cwnd_gain)));
@@ -29,7 +29,7 @@ static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct bbr_sock 
  * The window grows again, which may cost losses, so the wait for the next probe begins here.
  * Inflight is below the BDP, so there is nothing for DOWN to drain.
  */
-static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_leave_probe_rtt(struct bbr *b, struct shell_sock *sk)
 {
 	b->probe_rtt_min_stamp = IN(sk, now_ms); /* the next one is in 5 s */
 	bbr_restore_cwnd(b, sk);
@@ -43,14 +43,14 @@ static inline void bbr_leave_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 	bbr_start_cruise(b, sk);
 }
 
-static inline void bbr_check_probe_rtt_done(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_check_probe_rtt_done(struct bbr *b, struct shell_sock *sk)
 {
 	if (b->probe_rtt_done_stamp && after(IN(sk, now_ms), b->probe_rtt_done_stamp))
 		bbr_leave_probe_rtt(b, sk);
 }
 
 /* On each ACK in PROBE_RTT. */
-static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_probe_rtt(struct bbr *b, struct shell_sock *sk)
 {
 	/*
 	 * The low rate is ours, not the path's: mark what is sent as app-limited, so that bw
@@ -74,7 +74,7 @@ static inline void bbr_probe_rtt(struct bbr *b, struct bbr_sock *sk)
 }
 
 /* Adds the RTT to both filters. Returns true if that of probe_rtt_win had expired. */
-static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk, s64 rtt_us,
+static inline bool bbr_measure_min_rtt(struct bbr *b, const struct shell_sock *sk, s64 rtt_us,
 				       bool is_ack_delayed)
 {
 	bool expired = bbr_is_general(sk) &&
@@ -98,7 +98,8 @@ static inline bool bbr_measure_min_rtt(struct bbr *b, const struct bbr_sock *sk,
 	return expired;
 }
 
-static inline void bbr_update_min_rtt(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_update_min_rtt(struct bbr *b, struct shell_sock *sk,
+				      const struct shell_rs *rs)
 {
 	bool expired = bbr_measure_min_rtt(b, sk, rs->rtt_us, rs->is_ack_delayed);
 

@@ -9,7 +9,7 @@
 #include "probe_bw.h"
 
 /* The loss round begins with its first loss. */
-static inline void bbr_note_loss(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_note_loss(struct bbr *b, const struct shell_sock *sk)
 {
 	if (!b->loss_in_round)
 		b->loss_round_delivered = IN(sk, delivered);
@@ -22,7 +22,7 @@ static inline void bbr_note_loss(struct bbr *b, const struct bbr_sock *sk)
  * Before these, it had P packets, L of them lost. Solves (L + x) / (P + x) = thresh for x, with
  * thresh * P rounded up to whole packets. Returns P + x.
  */
-static inline u32 bbr_inflight_of_lost(const struct bbr_sock *sk, const struct bbr_flight *flight,
+static inline u32 bbr_inflight_of_lost(const struct shell_sock *sk, const struct bbr_flight *flight,
 				       u32 packets)
 {
 	u32 thresh = PARAM(sk, loss_thresh);
@@ -41,7 +41,7 @@ static inline u32 bbr_inflight_of_lost(const struct bbr_sock *sk, const struct b
  * A packet was marked lost, which counts as `packets`. If a probe sent it, there is no need to wait
  * for an ACK that reports the same: its own flight shows how much was too much.
  */
-static inline void bbr_lose(struct bbr *b, struct bbr_sock *sk, const struct bbr_flight *flight,
+static inline void bbr_lose(struct bbr *b, struct shell_sock *sk, const struct bbr_flight *flight,
 			    u32 packets)
 {
 	struct bbr_flight crossing = *flight;
@@ -58,7 +58,7 @@ static inline void bbr_lose(struct bbr *b, struct bbr_sock *sk, const struct bbr
  * Known of its flight: how much was delivered, that one packet was lost, and whether the
  * application limited it.
  */
-static inline void bbr_lose_tail(struct bbr *b, struct bbr_sock *sk, bool is_app_limited)
+static inline void bbr_lose_tail(struct bbr *b, struct shell_sock *sk, bool is_app_limited)
 {
 	struct bbr_flight flight = {
 		.tx_in_flight = b->inflight_latest + 1,
@@ -73,7 +73,7 @@ static inline void bbr_lose_tail(struct bbr *b, struct bbr_sock *sk, bool is_app
 		bbr_handle_too_high(b, sk, &flight, BBR_R_PROBE_LOSS);
 }
 
-static inline void bbr_restore_cwnd(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_restore_cwnd(struct bbr *b, struct shell_sock *sk)
 {
 	bbr_put_cwnd(sk, max_u32(IN(sk, cwnd), b->prior_cwnd));
 }
@@ -82,7 +82,7 @@ static inline void bbr_restore_cwnd(struct bbr *b, struct bbr_sock *sk)
  * Recovery begins: saves the window and the bounds to restore. Returns ssthresh unchanged: BBR does
  * not use it.
  */
-static inline u32 bbr_enter_recovery(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_enter_recovery(struct bbr *b, const struct shell_sock *sk)
 {
 	struct bbr_more *more = sk->more;
 
@@ -99,7 +99,7 @@ static inline u32 bbr_enter_recovery(struct bbr *b, const struct bbr_sock *sk)
  * The recovery was spurious: nothing was lost. Undoes what followed from it. Returns the window to
  * restore.
  */
-static inline u32 bbr_undo(struct bbr *b, const struct bbr_sock *sk)
+static inline u32 bbr_undo(struct bbr *b, const struct shell_sock *sk)
 {
 	const struct bbr_more *more = sk->more;
 
@@ -119,7 +119,7 @@ static inline u32 bbr_undo(struct bbr *b, const struct bbr_sock *sk)
  * chooses another hash: search for its bandwidth again. inflight_lo starts from the window before
  * the timeout; the stack's own cut, to 1 packet, ends with the recovery from it.
  */
-static inline void bbr_change_state(struct bbr *b, struct bbr_sock *sk, u8 ca_state)
+static inline void bbr_change_state(struct bbr *b, struct shell_sock *sk, u8 ca_state)
 {
 	if (ca_state == TCP_CA_Loss) {
 		b->prev_ca_state = TCP_CA_Loss;

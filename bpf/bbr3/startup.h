@@ -21,7 +21,7 @@
  * limit, it takes one round to enlarge it, one to fill it, and one to measure the result. UP
  * searches again: full_bw_now is the result of the latest search.
  */
-static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_check_full_bw(struct bbr *b, const struct shell_sock *sk,
 				     const struct bbr_sample *s)
 {
 	u32 thresh;
@@ -47,7 +47,8 @@ static inline void bbr_check_full_bw(struct bbr *b, const struct bbr_sock *sk,
  * The pipe is more than full: the most that was delivered at once, but at least the BDP, is the
  * first inflight_hi. This can happen in PROBE_RTT, too, if that came before the pipe was full.
  */
-static inline void bbr_end_startup(struct bbr *b, const struct bbr_sock *sk, enum bbr_reason reason)
+static inline void bbr_end_startup(struct bbr *b, const struct shell_sock *sk,
+				   enum bbr_reason reason)
 {
 	u32 bdp = bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
 
@@ -58,7 +59,7 @@ static inline void bbr_end_startup(struct bbr *b, const struct bbr_sock *sk, enu
 }
 
 /* Once a round. Marks can end STARTUP, too. */
-static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_update_ecn(struct bbr *b, struct shell_sock *sk)
 {
 	struct bbr_more *more = bbr_ecn(sk);
 	s32 ratio;
@@ -75,13 +76,13 @@ static inline void bbr_update_ecn(struct bbr *b, struct bbr_sock *sk)
  * (full_loss_cnt), and above 2 % of the flight (loss_thresh). BBR judges them at the end of the
  * round, when it knows how much was lost.
  */
-static inline bool bbr_is_startup_lossy(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_startup_lossy(const struct bbr *b, const struct shell_sock *sk)
 {
 	return PARAM(sk, full_loss_cnt) && IN(sk, ca_state) == TCP_CA_Recovery &&
 	       b->loss_events_in_round >= PARAM(sk, full_loss_cnt);
 }
 
-static inline void bbr_check_startup_loss(struct bbr *b, const struct bbr_sock *sk,
+static inline void bbr_check_startup_loss(struct bbr *b, const struct shell_sock *sk,
 					  const struct bbr_sample *s)
 {
 	if (bbr_is_pipe_full(b, sk))
@@ -102,7 +103,7 @@ static inline void bbr_check_startup_loss(struct bbr *b, const struct bbr_sock *
 }
 
 /* Starts DRAIN. If nothing else has ended STARTUP, bandwidth stopped growing. */
-static inline void bbr_enter_drain(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_enter_drain(struct bbr *b, struct shell_sock *sk)
 {
 	b->mode = BBR_DRAIN;
 	b->new_gains = 1;
@@ -114,7 +115,7 @@ static inline void bbr_enter_drain(struct bbr *b, struct bbr_sock *sk)
 }
 
 /* True if DRAIN has lasted too long (drain_max_rounds): other flows may keep the queue up. */
-static inline bool bbr_is_drain_overdue(struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_drain_overdue(struct bbr *b, const struct shell_sock *sk)
 {
 	if (!OPTION(sk, drain_max_rounds) || !b->round_start)
 		return false;
@@ -125,14 +126,14 @@ static inline bool bbr_is_drain_overdue(struct bbr *b, const struct bbr_sock *sk
 }
 
 /* True if inflight is down to the BDP. Without a queue it is, on the ACK that began DRAIN. */
-static inline bool bbr_is_drained(const struct bbr *b, const struct bbr_sock *sk)
+static inline bool bbr_is_drained(const struct bbr *b, const struct shell_sock *sk)
 {
 	return bbr_packets_in_net_at_edt(b, sk, IN(sk, inflight)) <=
 	       bbr_inflight(b, sk, bbr_max_bw(b), BBR_UNIT);
 }
 
 /* From STARTUP to DRAIN to PROBE_BW. */
-static inline void bbr_check_drain(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_check_drain(struct bbr *b, struct shell_sock *sk)
 {
 	bool is_overdue = false;
 

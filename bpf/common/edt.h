@@ -15,7 +15,7 @@
  * for their departure time are in flight, but fill no queue. Until the EDT the network will have
  * delivered bw * (EDT - now).
  */
-static inline u32 bbr_left_at_edt(const struct bbr_sock *sk, u32 bw, u32 inflight)
+static inline u32 bbr_left_at_edt(const struct shell_sock *sk, u32 bw, u32 inflight)
 {
 	u64 now_ns = IN(sk, tcp_clock_cache), edt_ns = IN(sk, tcp_wstamp_ns);
 	u32 delivered;
@@ -34,7 +34,7 @@ static inline u32 bbr_left_at_edt(const struct bbr_sock *sk, u32 bw, u32 infligh
  * that follows, the stack has often sent already: fq, whose packets left late, asked it to.) ACKs
  * open a full window all the time: if none did for half an RTT, nobody was there to read them.
  */
-static inline bool bbr_is_late(const struct bbr_sock *sk)
+static inline bool bbr_is_late(const struct shell_sock *sk)
 {
 	u64 wait_ns = NSEC_PER_SEC >> IN(sk, pacing_shift);
 
@@ -51,7 +51,7 @@ static inline bool bbr_is_late(const struct bbr_sock *sk)
  * arrived meanwhile without being ACKed. The ACKs of that came at once, so it is what ACK
  * aggregation measures.
  */
-static inline bool bbr_stays_behind(const struct bbr *b, const struct bbr_sock *sk, u32 bdp)
+static inline bool bbr_stays_behind(const struct bbr *b, const struct shell_sock *sk, u32 bdp)
 {
 	u32 target = max_u32(bdp, PARAM(sk, cwnd_min_target)) + bbr_extra_acked(b);
 
@@ -59,7 +59,7 @@ static inline bool bbr_stays_behind(const struct bbr *b, const struct bbr_sock *
 }
 
 /* The pacing gain of a sender that is behind: at least the gain, and within a gain's 12 bits. */
-static inline u32 bbr_catch_up_gain(const struct bbr_sock *sk, u32 gain)
+static inline u32 bbr_catch_up_gain(const struct shell_sock *sk, u32 gain)
 {
 	return max_u32(gain, min_u32(gain * OPTION(sk, cpu_gain) >> BBR_SCALE, BBR_GAIN_MAX));
 }

@@ -17,13 +17,13 @@ static inline u16 bbr_extra_acked(const struct bbr *b)
 }
 
 /* Starts the measurement again: for a new connection, or after a pause. */
-static inline void bbr_start_ack_epoch(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_start_ack_epoch(struct bbr *b, const struct shell_sock *sk)
 {
 	bbr_set_ack_epoch(b, IN(sk, tcp_mstamp));
 	b->ack_epoch_acked = 0;
 }
 
-static inline void bbr_reset_extra_acked(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_reset_extra_acked(struct bbr *b, const struct shell_sock *sk)
 {
 	bbr_start_ack_epoch(b, sk);
 	b->extra_acked_win_rtts = 0;
@@ -48,14 +48,14 @@ static inline void bbr_rotate_extra_acked(struct bbr *b, u32 win)
 }
 
 /* Keeps the maximum, but no more than the window. */
-static inline void bbr_note_extra_acked(struct bbr *b, const struct bbr_sock *sk, u32 extra)
+static inline void bbr_note_extra_acked(struct bbr *b, const struct shell_sock *sk, u32 extra)
 {
 	if (extra > b->extra_acked[0])
 		b->extra_acked[0] = max_u32(b->extra_acked[0], min_u32(extra, IN(sk, cwnd)));
 }
 
-static inline void bbr_measure_extra_acked(struct bbr *b, const struct bbr_sock *sk,
-					   const struct bbr_rs *rs, u32 bw)
+static inline void bbr_measure_extra_acked(struct bbr *b, const struct shell_sock *sk,
+					   const struct shell_rs *rs, u32 bw)
 {
 	u64 now = IN(sk, delivered_mstamp);
 	u32 expected = (u64)bw * stamp_us_delta(now, b->ack_epoch_mstamp) / BW_UNIT;
@@ -76,7 +76,7 @@ static inline void bbr_measure_extra_acked(struct bbr *b, const struct bbr_sock 
 }
 
 /* Packets to add to the window, so that it does not run dry while ACKs are held back. */
-static inline u32 bbr_extra_acked_cwnd(const struct bbr *b, const struct bbr_sock *sk, u32 bw,
+static inline u32 bbr_extra_acked_cwnd(const struct bbr *b, const struct shell_sock *sk, u32 bw,
 				       u32 gain)
 {
 	u32 most = (u64)bw * PARAM(sk, extra_acked_max) / BW_UNIT;

@@ -15,15 +15,15 @@
 #define BBR_FLAGS(...) (((struct bbr){ __VA_ARGS__ }).flags)
 
 /* True if nothing is known: the ACK may be of any kind, and no step may be skipped. */
-static inline bool bbr_is_general(const struct bbr_sock *sk)
+static inline bool bbr_is_general(const struct shell_sock *sk)
 {
-	return sk->kind == BBR_GENERAL;
+	return sk->kind == SHELL_GENERAL;
 }
 
 /* True if a fast path is taken: nothing was lost since the last callback. */
-static inline bool bbr_is_fast(const struct bbr_sock *sk)
+static inline bool bbr_is_fast(const struct shell_sock *sk)
 {
-	return sk->kind == BBR_FAST_1 || sk->kind == BBR_FAST_2;
+	return sk->kind == SHELL_FAST_1 || sk->kind == SHELL_FAST_2;
 }
 
 #endif

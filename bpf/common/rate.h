@@ -11,7 +11,7 @@
  * Bytes per second of bandwidth bw at a gain, less the pacing margin. The order of the steps keeps
  * 64 bits from overflowing up to 2.9 Tbit/s at gains of STARTUP, and decides on the rounding.
  */
-static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 gain)
+static inline u64 bbr_rate_bytes_per_sec(const struct shell_sock *sk, u64 bw, u32 gain)
 {
 	u64 rate = bw;
 
@@ -23,7 +23,7 @@ static inline u64 bbr_rate_bytes_per_sec(const struct bbr_sock *sk, u64 bw, u32 
 }
 
 /* The bandwidth to begin with: the present window, once per RTT. */
-static inline u64 bbr_first_bw(struct bbr *b, const struct bbr_sock *sk)
+static inline u64 bbr_first_bw(struct bbr *b, const struct shell_sock *sk)
 {
 	u32 rtt_us;
 

@@ -9,13 +9,13 @@
  * Keeps the window valid whatever the parameters are: a window of 0 would stay for ever, and the
  * kernel takes one that is negative as an int for a mistake.
  */
-static inline void bbr_put_cwnd(struct bbr_sock *sk, u32 cwnd)
+static inline void bbr_put_cwnd(struct shell_sock *sk, u32 cwnd)
 {
 	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
 }
 
 /* Remembers the window; the larger one if recovery or PROBE_RTT has cut it. */
-static inline void bbr_save_cwnd(struct bbr *b, const struct bbr_sock *sk)
+static inline void bbr_save_cwnd(struct bbr *b, const struct shell_sock *sk)
 {
 	if (b->prev_ca_state < TCP_CA_Recovery && b->mode != BBR_PROBE_RTT)
 		b->prior_cwnd = IN(sk, cwnd);

@@ -43,9 +43,9 @@ struct bbr_abi {
 /* Kernel names of the maps of an instance (at most 15 characters). */
 #define BBR_MAP_ABI ".rodata.bbr_abi" /* struct bbr_abi, frozen */
 #define BBR_MAP_FLAGS ".rodata.flags" /* __u32: the flags of the op table, if they can be chosen */
-#define BBR_MAP_PARAMS ".data.params" /* struct bbr_profiles */
+#define BBR_MAP_PARAMS ".data.params" /* struct shell_profiles */
 #define BBR_MAP_WATCH ".data.watch" /* struct bbr_watch */
-#define BBR_MAP_CLAMPED ".data.clamped" /* a struct bbr_clamped for each profile; read only */
+#define BBR_MAP_CLAMPED ".data.clamped" /* a struct shell_clamped for each profile; read only */
 #define BBR_MAP_RULES "bbr_rules" /* which profile a new connection gets: see rules.h */
 #define BBR_MAP_DEFAULTS \
 	"bbr_defaults" /* bbrctl's, if any: inode of a namespace -> its default before */

@@ -27,7 +27,7 @@ enum callback {
 /* A connection before and after a callback. */
 struct conn {
 	struct bbr b;
-	struct bbr_sock sk;
+	struct shell_sock sk;
 };
 
 static unsigned long called[CALLBACKS], modes[BBR_MODES], reasons[BBR_REASONS];
@@ -62,12 +62,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return atexit(report);
 }
 
-static void take_sock(struct input *in, struct bbr_sock *sk)
+static void take_sock(struct input *in, struct shell_sock *sk)
 {
 	const struct bbr_params *p = sk->param;
 
 	/* It has no use for the rest. */
-	input_take(in, sk, offsetof(struct bbr_sock, rate_delivered));
+	input_take(in, sk, offsetof(struct shell_sock, rate_delivered));
 	sk->param = p;
 	sk->kind = 0;
 	/* The stack shifts 64 bits by this as well (tcp_tso_autosize()); only drivers set it. */
@@ -76,7 +76,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	sk->is_rwnd_limited = sk->rcv_nxt & 1;
 }
 
-static void take_rs(struct input *in, struct bbr_rs *rs)
+static void take_rs(struct input *in, struct shell_rs *rs)
 {
 	input_take(in, rs, sizeof(*rs));
 	MAKE_BOOL(rs->is_app_limited);
@@ -149,7 +149,7 @@ static void check_rate(const struct conn *c)
 /* Holds for every callback. */
 static void check_any(const struct conn *was, const struct conn *is)
 {
-	struct bbr_sock inputs = is->sk;
+	struct shell_sock inputs = is->sk;
 
 	inputs.pacing_rate = was->sk.pacing_rate;
 	inputs.cwnd = was->sk.cwnd;
@@ -189,7 +189,7 @@ static u32 most_in_probe_rtt(const struct conn *c)
 		       (u64)c->b.prior_cwnd * p->probe_rtt_cwnd_gain[0] / BBR_UNIT);
 }
 
-static void check_window(const struct conn *is, const struct bbr_rs *rs)
+static void check_window(const struct conn *is, const struct shell_rs *rs)
 {
 	const struct bbr_params *p = is->sk.param;
 	u32 most = is->sk.snd_cwnd_clamp;
@@ -207,7 +207,7 @@ static void check_window(const struct conn *is, const struct bbr_rs *rs)
 		CHECK(is->sk.cwnd >= min_u32(most, p->cwnd_min_target[0]));
 }
 
-static void check_model(const struct conn *was, const struct conn *is, const struct bbr_rs *rs)
+static void check_model(const struct conn *was, const struct conn *is, const struct shell_rs *rs)
 {
 	const struct minmax_sample *s = was->b.bw.s;
 
@@ -231,7 +231,7 @@ static void check_model(const struct conn *was, const struct conn *is, const str
 	CHECK(is->b.full_bw_reached >= was->b.full_bw_reached);
 }
 
-static void check_main(const struct conn *was, const struct conn *is, const struct bbr_rs *rs,
+static void check_main(const struct conn *was, const struct conn *is, const struct shell_rs *rs,
 		       bool clamped)
 {
 	check_window(is, rs);
@@ -311,7 +311,7 @@ static void check_segs(struct conn *c, bool clamped)
 		CHECK(segs && bbr_tso_segs_goal(&c->sk));
 }
 
-static void call(enum callback callback, struct conn *c, const struct bbr_rs *rs, bool clamped)
+static void call(enum callback callback, struct conn *c, const struct shell_rs *rs, bool clamped)
 {
 	struct conn was = *c;
 
@@ -357,7 +357,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = { data, size };
 	struct bbr_params p;
 	struct conn c = { .sk.param = &p };
-	struct bbr_rs rs;
+	struct shell_rs rs;
 	u8 flags, callback;
 
 	input_take(&in, &flags, 1);

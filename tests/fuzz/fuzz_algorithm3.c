@@ -27,7 +27,7 @@ struct conn {
 	struct bbr b;
 	struct bbr_more more;
 	struct bbr_history history;
-	struct bbr_sock sk; /* sk.more: NULL, or `more` of the conn that the callback gets */
+	struct shell_sock sk; /* sk.more: NULL, or `more` of the conn that the callback gets */
 };
 
 static unsigned long called[CALLBACKS], modes[BBR_MODES], reasons[BBR_REASONS], phases[BBR_PHASES];
@@ -82,13 +82,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return atexit(report);
 }
 
-static void take_sock(struct input *in, struct bbr_sock *sk)
+static void take_sock(struct input *in, struct shell_sock *sk)
 {
 	const struct bbr_params *p = sk->param;
 	struct bbr_more *more = sk->more;
 	struct bbr_history *history = sk->history;
 
-	input_take(in, sk, offsetof(struct bbr_sock, rate_delivered));
+	input_take(in, sk, offsetof(struct shell_sock, rate_delivered));
 	sk->param = p;
 	sk->more = more;
 	sk->history = history;
@@ -108,7 +108,7 @@ static void take_sock(struct input *in, struct bbr_sock *sk)
 	sk->is_rwnd_limited = sk->rcv_nxt & 1;
 }
 
-static void take_rs(struct input *in, struct bbr_rs *rs)
+static void take_rs(struct input *in, struct shell_rs *rs)
 {
 	input_take(in, rs, sizeof(*rs));
 	MAKE_BOOL(rs->is_retrans);
@@ -137,7 +137,7 @@ static void check_steps(const struct conn *was, const struct conn *is)
 /* Holds for every callback. */
 static void check_any(const struct conn *was, const struct conn *is)
 {
-	struct bbr_sock inputs = is->sk;
+	struct shell_sock inputs = is->sk;
 	u32 cwnd = is->sk.cwnd;
 	u64 rate = is->sk.pacing_rate;
 
@@ -199,7 +199,7 @@ static void check_event(const struct conn *c)
 	CHECK((e.phase == BBR_PHASE_NONE) == (e.mode != BBR_PROBE_BW));
 }
 
-static void call(enum callback callback, struct conn *c, const struct bbr_rs *rs)
+static void call(enum callback callback, struct conn *c, const struct shell_rs *rs)
 {
 	struct conn was = *c;
 
@@ -251,7 +251,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = { data, size };
 	struct bbr_params p;
 	struct conn c = { .sk.param = &p };
-	struct bbr_rs rs;
+	struct shell_rs rs;
 	u8 flags, callback;
 
 	input_take(&in, &flags, 1);

@@ -59,7 +59,7 @@ static inline __u32 within(__u32 lo, __u32 hi)
 	}
 }
 
-static inline void change_aggregation(struct bbr *b, const struct bbr_sock *sk, u64 bw)
+static inline void change_aggregation(struct bbr *b, const struct shell_sock *sk, u64 bw)
 {
 	__u64 us = sk->delivered_mstamp - b->ack_epoch_mstamp;
 
@@ -69,7 +69,7 @@ static inline void change_aggregation(struct bbr *b, const struct bbr_sock *sk, 
 	b->extra_acked_win_rtts = below(32);
 }
 
-static inline void change_socket(struct bbr *b, struct bbr_sock *sk)
+static inline void change_socket(struct bbr *b, struct shell_sock *sk)
 {
 	switch (below(8)) {
 	case 0:

@@ -6,7 +6,7 @@
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
-#define BBR_SOCKET_IS_A_COPY
+#define SHELL_SOCKET_IS_A_COPY
 #define OPTION_OR(s, key, off) (off)
 #include KINDS_H
 

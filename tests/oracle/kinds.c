@@ -29,10 +29,10 @@
 #define MOST_ACKS 200000
 #define MOST_PRINTED 5
 static const char *const kind_names[] = {
-	[BBR_GENERAL] = "general",
-	[BBR_FAST_1] = "fast_1",
-	[BBR_FAST_2] = "fast_2",
-	[BBR_REGULAR] = "regular",
+	[SHELL_GENERAL] = "general",
+	[SHELL_FAST_1] = "fast_1",
+	[SHELL_FAST_2] = "fast_2",
+	[SHELL_REGULAR] = "regular",
 };
 #define KINDS (sizeof(kind_names) / sizeof(kind_names[0]))
 

@@ -83,7 +83,7 @@ extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
  * Some kernels' modules have a struct sock of their own in their BTF, which bpf_skc_to_tcp_sock()
  * rejects.
  */
-static inline struct bbr_sock sock_to_read(struct sock *sk)
+static inline struct shell_sock sock_to_read(struct sock *sk)
 {
 	void *tp;
 
@@ -91,7 +91,7 @@ static inline struct bbr_sock sock_to_read(struct sock *sk)
 		tp = bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
 	else
 		tp = bpf_skc_to_tcp_sock(sk);
-	return (struct bbr_sock){ .sk = tp };
+	return (struct shell_sock){ .sk = tp };
 }
 
 static inline struct pending *pending_of(struct sock *sk)
@@ -122,7 +122,7 @@ static inline void begin(unsigned long long *ctx, u8 kind, u32 arg)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct pending *p = pending_of(sk);
-	struct bbr_sock s;
+	struct shell_sock s;
 	struct recorded *rec;
 
 	if (!p)
@@ -149,7 +149,7 @@ static inline void end(struct sock *sk, u8 kind, u32 returned)
 	u32 jiffies = bpf_jiffies64(); /* first: as close to the callback as possible */
 	struct pending *p = pending_of(sk);
 	struct recorded *rec;
-	struct bbr_sock s;
+	struct shell_sock s;
 
 	rec = p ? innermost(p) : NULL;
 	if (!rec || rec->record.kind != kind)

@@ -11,7 +11,7 @@
  * Runs the ACK path of a connection that uses no option: with options it is too much for the
  * verifier.
  */
-#define BBR_SOCKET_IS_A_COPY
+#define SHELL_SOCKET_IS_A_COPY
 #define OPTION_OR(s, key, off) (off)
 #include REPLAY_H
 #include "batch.h"

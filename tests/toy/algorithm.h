@@ -31,7 +31,7 @@ struct bbr {
 	u32 round_start;
 };
 
-static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
+static inline void bbr_init(struct bbr *b, struct shell_sock *sk)
 {
 	b->rounds = 0;
 	b->next_round_delivered = IN(sk, delivered);
@@ -43,7 +43,7 @@ static inline void bbr_init(struct bbr *b, struct bbr_sock *sk)
 		__builtin_memset(sk->more, 0, sizeof(*sk->more));
 }
 
-static inline void toy_note_rtt(struct bbr *b, struct bbr_sock *sk, u32 rtt_us)
+static inline void toy_note_rtt(struct bbr *b, struct shell_sock *sk, u32 rtt_us)
 {
 	struct bbr_more *more = sk->more;
 
@@ -52,7 +52,7 @@ static inline void toy_note_rtt(struct bbr *b, struct bbr_sock *sk, u32 rtt_us)
 		more->rtt_us[more->n++ % TOY_RTTS] = rtt_us;
 }
 
-static inline void bbr_main(struct bbr *b, struct bbr_sock *sk, const struct bbr_rs *rs)
+static inline void bbr_main(struct bbr *b, struct shell_sock *sk, const struct shell_rs *rs)
 {
 	b->acks++;
 	b->round_start = !before(rs->prior_delivered, b->next_round_delivered);

@@ -239,3 +239,20 @@ def test_a_large_folder_is_found(tmp_path):
     assert not too_large("tools", tmp_path)
     (room / "one_more.h").touch()
     assert too_large("tools", tmp_path) == {"tools/one/two": MOST_FILES + 1}
+
+
+def test_a_name_says_whose_it_is():
+    """An algorithm's names start with bbr, what the shell gives it with shell_. The contract's defaults are an algorithm's."""
+    definition = re.compile(r"^(?:static[^;=\n(]*?\b(\w+)\([^;]*?\)\n\{|(?:struct|enum) (\w+) \{)", re.M)
+    wrong = []
+    for path in [*(REPO / "bpf").rglob("*.[ch]"), *(REPO / "tests/toy").glob("*.[ch]")]:
+        source, shell = str(path.relative_to(REPO)), path.parent.name == "bpf"
+        if source in ("bpf/defaults.bpf.h", "bpf/common/arithmetic.h", "bpf/common/clamp.h"):
+            continue  # the defaults; what the shell uses, too
+        for names in definition.findall(path.read_text()):
+            name = "".join(names)
+            if shell and name.startswith("bbr_"):
+                wrong.append(f"{source}: {name}")
+            if path.parent.name in ("bbr", "bbr3", "common", "toy") and not re.match(r"(kernel_)?bbr(_|$)|minmax|toy_", name):
+                wrong.append(f"{source}: {name}")
+    assert not wrong

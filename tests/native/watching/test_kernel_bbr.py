@@ -86,7 +86,7 @@ def ss(ns, sock):
     return " ".join(out.split())
 
 
-def bbr_of(text):
+def state_of(text):
     return re.search(r"bbr:\([^)]*\)", text).group()
 
 
@@ -101,7 +101,7 @@ def test_a_snapshot_has_what_ss_has(bbrmon, ns):
         wait_until(lambda: is_idle(ns, sender), "all is acknowledged")
         of_ss = ss(ns, sender)
         text = bbrmon("snapshot", "-N", ns.name, "sport", "=", f":{sender.getsockname()[1]}").out
-        assert bbr_of(text) == bbr_of(of_ss)
+        assert state_of(text) == state_of(of_ss)
         state = of_sock(snapshot(bbrmon, "-N", ns.name), sender)
         assert state["instance"] == "bbr" and state["netns"] == ns.inode and state["event"] == "state"
         assert f" cwnd:{state['cwnd']} " in of_ss and f" bytes_acked:{state['bytes_acked']} " in of_ss
@@ -123,7 +123,7 @@ def test_the_stream_has_what_ss_has(watch, ns):
     (line, *_) = wait_until(lambda: [x for x in (watching.poll(), watching.lines)[1]
                                      if f":{sender.getsockname()[1]} > " in x], "the ACK")
     assert f" bbr 127.0.0.1:{sender.getsockname()[1]} > " in line and " ack bbr:(" in line
-    assert bbr_of(line) == bbr_of(of_ss)
+    assert state_of(line) == state_of(of_ss)
 
 
 def of_netns(monitor, ns):

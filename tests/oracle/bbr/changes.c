@@ -89,7 +89,7 @@ static void change_sample(struct replay *r)
 	}
 }
 
-static void change_flags(struct bbr *b, struct bbr_sock *sk)
+static void change_flags(struct bbr *b, struct shell_sock *sk)
 {
 	switch (below(10)) {
 	case 0:
@@ -127,7 +127,7 @@ static void change_flags(struct bbr *b, struct bbr_sock *sk)
 	}
 }
 
-static void change_clock(struct bbr *b, struct bbr_sock *sk)
+static void change_clock(struct bbr *b, struct shell_sock *sk)
 {
 	switch (below(5)) {
 	case 0:
@@ -147,7 +147,7 @@ static void change_clock(struct bbr *b, struct bbr_sock *sk)
 	}
 }
 
-static void change_phase(struct bbr *b, struct bbr_rs *rs)
+static void change_phase(struct bbr *b, struct shell_rs *rs)
 {
 	__u64 bdp = (__u64)b->bw.s[0].v * b->min_rtt_us >> BW_SCALE;
 

@@ -33,7 +33,7 @@ static inline void forget_kind(struct replay *r)
 
 static inline void run_of_any(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = r->sk;
+	struct shell_sock sk = r->sk;
 
 	sk.param = params;
 	bbr_main(&r->b, &sk, &r->rs);

@@ -173,7 +173,7 @@ void mainline_load(const struct layout *l, const struct callback *cb, u32 clock,
 
 	load_state(l, cb->after.ca_priv, &after);
 	load_state(l, cb->before.ca_priv, &r->b);
-	r->sk = (struct bbr_sock){
+	r->sk = (struct shell_sock){
 		.tcp_mstamp = cb->tcp_mstamp,
 		.delivered_mstamp = cb->delivered_mstamp,
 		.tcp_clock_cache = cb->tcp_clock_cache,
@@ -195,7 +195,7 @@ void mainline_load(const struct layout *l, const struct callback *cb, u32 clock,
 		.ssthresh = cb->before.ssthresh,
 		.app_limited = cb->before.app_limited,
 	};
-	r->rs = (struct bbr_rs){
+	r->rs = (struct shell_rs){
 		.delivered = cb->rs_delivered,
 		.losses = cb->rs_losses,
 		.interval_us = cb->rs_interval_us,

@@ -28,7 +28,7 @@ static inline u64 most_of(u8 kind)
 	return ~0ull;
 }
 
-static inline void read_outputs(struct outputs *out, const struct bbr_sock *s)
+static inline void read_outputs(struct outputs *out, const struct shell_sock *s)
 {
 	out->pacing_rate = IN(s, pacing_rate);
 	out->cwnd = IN(s, cwnd);
@@ -39,7 +39,7 @@ static inline void read_outputs(struct outputs *out, const struct bbr_sock *s)
 		((u64 *)out->ca_priv)[i] = ((struct inet_connection_sock *)s->sk)->icsk_ca_priv[i];
 }
 
-static inline void read_inputs(struct callback *cb, const struct bbr_sock *s)
+static inline void read_inputs(struct callback *cb, const struct shell_sock *s)
 {
 	cb->ca_state = IN(s, ca_state);
 	cb->pacing_shift = IN(s, pacing_shift);
@@ -70,7 +70,7 @@ static inline void read_rate_sample(struct callback *cb, const struct rate_sampl
 	cb->rs_is_ack_delayed = rs->is_ack_delayed;
 }
 
-static inline void read_before(struct callback *cb, const struct bbr_sock *s,
+static inline void read_before(struct callback *cb, const struct shell_sock *s,
 			       unsigned long long *ctx, u8 kind, u32 arg)
 {
 	cb->arg = arg;
@@ -81,7 +81,7 @@ static inline void read_before(struct callback *cb, const struct bbr_sock *s,
 	cb->jiffies[0] = bpf_jiffies64(); /* last: as close to the callback as possible */
 }
 
-static inline void read_after(struct callback *cb, const struct bbr_sock *s, u32 returned,
+static inline void read_after(struct callback *cb, const struct shell_sock *s, u32 returned,
 			      u32 jiffies)
 {
 	cb->jiffies[1] = jiffies;

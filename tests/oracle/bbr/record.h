@@ -59,7 +59,7 @@ struct callback {
 	__u8 pacing_shift;
 	__u32 jiffies[2]; /* just before and just after it */
 
-	/* Inputs, named and with the units of struct bbr_sock. */
+	/* Inputs, named and with the units of struct shell_sock. */
 	__u32 delivered;
 	__u32 lost;
 	__u32 inflight;
@@ -73,7 +73,7 @@ struct callback {
 	__u64 tcp_wstamp_ns;
 	__u64 max_pacing_rate;
 
-	/* The rate sample, as in struct bbr_rs; only for cong_control. */
+	/* The rate sample, as in struct shell_rs; only for cong_control. */
 	__s64 rs_interval_us;
 	__s64 rs_rtt_us;
 	__s32 rs_delivered;

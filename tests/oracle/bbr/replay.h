@@ -11,31 +11,31 @@
 struct replay {
 	struct bbr b; /* the state, before and after */
 	/* Inputs, and outputs before and after; param is set by replay_callback(). */
-	struct bbr_sock sk;
-	struct bbr_rs rs;
+	struct shell_sock sk;
+	struct shell_rs rs;
 	u32 returned;
 	u8 kind; /* enum callback_kind */
 	u8 arg;
 };
 
 /* In each case bbr_main() is compiled for that kind. */
-static inline void replay_ack(struct replay *r, struct bbr_sock *sk)
+static inline void replay_ack(struct replay *r, struct shell_sock *sk)
 {
 	switch (bbr_kind(&r->b, sk, &r->rs)) {
-	case BBR_FAST_1:
-		sk->kind = BBR_FAST_1;
+	case SHELL_FAST_1:
+		sk->kind = SHELL_FAST_1;
 		bbr_main(&r->b, sk, &r->rs);
 		break;
-	case BBR_FAST_2:
-		sk->kind = BBR_FAST_2;
+	case SHELL_FAST_2:
+		sk->kind = SHELL_FAST_2;
 		bbr_main(&r->b, sk, &r->rs);
 		break;
-	case BBR_REGULAR:
-		sk->kind = BBR_REGULAR;
+	case SHELL_REGULAR:
+		sk->kind = SHELL_REGULAR;
 		bbr_main(&r->b, sk, &r->rs);
 		break;
 	default:
-		sk->kind = BBR_GENERAL;
+		sk->kind = SHELL_GENERAL;
 		bbr_main(&r->b, sk, &r->rs);
 	}
 }
@@ -46,7 +46,7 @@ static inline void replay_ack(struct replay *r, struct bbr_sock *sk)
  */
 static inline void replay_callback(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = r->sk;
+	struct shell_sock sk = r->sk;
 
 	sk.param = params;
 	switch (r->kind) {

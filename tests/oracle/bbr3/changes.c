@@ -93,7 +93,7 @@ static void change_sample(struct replay *r)
 static void change_flags(struct replay *r)
 {
 	struct bbr *b = &r->b;
-	struct bbr_sock *sk = &r->sk;
+	struct shell_sock *sk = &r->sk;
 
 	switch (below(13)) {
 	case 0:
@@ -141,7 +141,7 @@ static void change_flags(struct replay *r)
 	}
 }
 
-static void change_clock(struct bbr *b, struct bbr_sock *sk)
+static void change_clock(struct bbr *b, struct shell_sock *sk)
 {
 	switch (below(5)) {
 	case 0:

@@ -119,7 +119,7 @@ static u16 slot_of(const u8 *state, bool other)
 static void load_state(const u8 *state, struct replay *r)
 {
 	static const struct bbr_params params = BBR_PARAMS_DEFAULT;
-	const struct bbr_sock sk = { .param = &params };
+	const struct shell_sock sk = { .param = &params };
 
 	r->b = (struct bbr){};
 	r->more = (struct bbr_more){};
@@ -164,9 +164,9 @@ static u32 random_of(const u8 *state)
 	return rounds << 31 | (u32)((fraction + 1) / 2);
 }
 
-static void load_sock(const struct record *rec, u32 clock, struct bbr_sock *sk)
+static void load_sock(const struct record *rec, u32 clock, struct shell_sock *sk)
 {
-	*sk = (struct bbr_sock){
+	*sk = (struct shell_sock){
 		.tcp_mstamp = rec->tcp_mstamp,
 		.delivered_mstamp = rec->delivered_mstamp,
 		.tcp_clock_cache = rec->tcp_clock_cache,
@@ -212,9 +212,9 @@ static void load_sock(const struct record *rec, u32 clock, struct bbr_sock *sk)
 	};
 }
 
-static void load_sample(const struct record *rec, struct bbr_rs *rs)
+static void load_sample(const struct record *rec, struct shell_rs *rs)
 {
-	*rs = (struct bbr_rs){
+	*rs = (struct shell_rs){
 		.delivered = rec->rs_delivered,
 		.losses = rec->rs_losses,
 		.interval_us = rec->rs_interval_us,
@@ -271,7 +271,7 @@ static void load(void *recording, const void *callback, bool after, void *replay
 	r->arg = rec->arg;
 }
 
-static u8 ecn_flags_after(const struct record *rec, const struct bbr_sock *sk)
+static u8 ecn_flags_after(const struct record *rec, const struct shell_sock *sk)
 {
 	return (rec->ecn_flags & ~(ECN_DEMAND_CWR | ECN_ECT_PERMANENT)) |
 	       (sk->demand_cwr ? ECN_DEMAND_CWR : 0) | (sk->ect_permanent ? ECN_ECT_PERMANENT : 0);

@@ -152,11 +152,11 @@ static bool has_ended_probe(const struct connection *c, const struct bbr *b)
 }
 
 /* Compares losses. The estimate has one flight for all of them. */
-static void compare_losses(struct connection *c, const struct bbr_sock *sk,
+static void compare_losses(struct connection *c, const struct shell_sock *sk,
 			   const struct bbr_flight *flight, u32 marked)
 {
 	struct bbr b = c->before;
-	struct bbr_sock copy = *sk;
+	struct shell_sock copy = *sk;
 	struct bbr_lost lost;
 
 	for (u32 i = 0; i < c->n_lost; i++) {
@@ -180,13 +180,13 @@ static void compare_losses(struct connection *c, const struct bbr_sock *sk,
 	c->n_lost = 0;
 }
 
-static u32 newly_lost(const struct bbr *b, const struct bbr_sock *sk)
+static u32 newly_lost(const struct bbr *b, const struct shell_sock *sk)
 {
 	return (sk->lost - b->last_lost) & ((1u << BBR_MARK_BITS) - 1);
 }
 
 /* The inflight_hi after an ACK with this flight, which may raise it. */
-static u32 raise(const struct bbr *b, const struct bbr_sock *sk, const struct bbr_flight *flight)
+static u32 raise(const struct bbr *b, const struct shell_sock *sk, const struct bbr_flight *flight)
 {
 	return bbr_is_loss_too_high(sk, flight) ? b->inflight_hi :
 						  max_u32(b->inflight_hi, flight->tx_in_flight);
@@ -234,7 +234,7 @@ static struct bbr state_after(const struct record *rec)
 }
 
 /* What tcp_rate_gen() keeps of a sample. No recording has it. */
-static void keep_rate(struct connection *c, const struct bbr_rs *rs)
+static void keep_rate(struct connection *c, const struct shell_rs *rs)
 {
 	if (rs->delivered < 0 || rs->interval_us <= 0 ||
 	    (rs->is_app_limited &&
@@ -305,7 +305,7 @@ static void take_state(struct connection *c, struct replay *r)
 }
 
 /* What a stock kernel from 5.18 on sends at once: tcp_tso_autosize(), with tcp_tso_rtt_log = 9. */
-static u32 stack_burst(const struct bbr_sock *sk, u32 min_tso_segs)
+static u32 stack_burst(const struct shell_sock *sk, u32 min_tso_segs)
 {
 	u32 halvings = sk->min_rtt_us >> 9;
 	u64 bytes = sk->pacing_rate >> sk->pacing_shift;
@@ -318,7 +318,7 @@ static u32 stack_burst(const struct bbr_sock *sk, u32 min_tso_segs)
 /* Compares the segments of a burst with what Google's algorithm answered. */
 static void take_burst(const struct record *rec, struct replay *r)
 {
-	struct bbr_sock sk = r->sk;
+	struct shell_sock sk = r->sk;
 	u32 burst;
 
 	sk.mss = rec->mss_cache;

@@ -17,9 +17,9 @@ struct twice {
 };
 
 /* The lowest bit of `packets` says whether there is memory for the second part of the state. */
-static inline struct bbr_sock kinds_sock(struct replay *r, const struct bbr_params *params)
+static inline struct shell_sock kinds_sock(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = replay_sock(r, params);
+	struct shell_sock sk = replay_sock(r, params);
 
 	if (!(r->packets & 1))
 		sk.more = NULL, sk.history = NULL;
@@ -37,7 +37,7 @@ static struct bbr_ack ack_of_any;
 #define KINDS_PART(name, ...)                                \
 	__attribute__((noinline)) int name(struct replay *r) \
 	{                                                    \
-		struct bbr_sock sk;                          \
+		struct shell_sock sk;                        \
                                                              \
 		if (!r)                                      \
 			return 0;                            \
@@ -49,21 +49,21 @@ static struct bbr_ack ack_of_any;
 #define KINDS_OF(KIND) sk.kind = KIND, bbr_main(&r->b, &sk, &r->rs)
 
 KINDS_PART(choose_kind, sk.kind = bbr_kind(&r->b, &sk, &r->rs))
-KINDS_PART(run_fast_1, KINDS_OF(BBR_FAST_1))
-KINDS_PART(run_fast_2, KINDS_OF(BBR_FAST_2))
-KINDS_PART(run_regular, KINDS_OF(BBR_REGULAR))
-KINDS_PART(estimate_any, sk.kind = BBR_GENERAL, r->b.steps = 0,
+KINDS_PART(run_fast_1, KINDS_OF(SHELL_FAST_1))
+KINDS_PART(run_fast_2, KINDS_OF(SHELL_FAST_2))
+KINDS_PART(run_regular, KINDS_OF(SHELL_REGULAR))
+KINDS_PART(estimate_any, sk.kind = SHELL_GENERAL, r->b.steps = 0,
 	   bbr_estimate_ack(&r->b, &sk, &r->rs, &ack_of_any))
 KINDS_PART(take_any, bbr_acked(&r->b, &sk, &r->rs, &ack_of_any))
 
 static inline void run_of_kind(struct replay *r, const struct bbr_params *unused)
 {
 	choose_kind(r);
-	if (r->sk.kind == BBR_FAST_1)
+	if (r->sk.kind == SHELL_FAST_1)
 		run_fast_1(r);
-	else if (r->sk.kind == BBR_FAST_2)
+	else if (r->sk.kind == SHELL_FAST_2)
 		run_fast_2(r);
-	else if (r->sk.kind == BBR_REGULAR)
+	else if (r->sk.kind == SHELL_REGULAR)
 		run_regular(r);
 }
 
@@ -75,17 +75,17 @@ static inline void run_of_any(struct replay *r, const struct bbr_params *unused)
 #else
 static inline void run_of_kind(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = kinds_sock(r, params);
+	struct shell_sock sk = kinds_sock(r, params);
 
 	sk.kind = bbr_kind(&r->b, &sk, &r->rs);
-	if (sk.kind != BBR_GENERAL)
+	if (sk.kind != SHELL_GENERAL)
 		bbr_main(&r->b, &sk, &r->rs);
 	r->sk = sk;
 }
 
 static inline void run_of_any(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = kinds_sock(r, params);
+	struct shell_sock sk = kinds_sock(r, params);
 
 	bbr_main(&r->b, &sk, &r->rs);
 	r->sk = sk;
@@ -94,7 +94,7 @@ static inline void run_of_any(struct replay *r, const struct bbr_params *params)
 
 static inline bool is_left(const struct replay *r)
 {
-	return r->sk.kind == BBR_GENERAL;
+	return r->sk.kind == SHELL_GENERAL;
 }
 
 static inline void forget_kind(struct replay *r)

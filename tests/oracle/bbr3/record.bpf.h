@@ -120,14 +120,14 @@ static inline u32 next_position(void)
 	return __sync_fetch_and_add(&positions, 1);
 }
 
-static inline void read_state(u8 *to, const struct bbr_sock *s)
+static inline void read_state(u8 *to, const struct shell_sock *s)
 {
 	for (int i = 0; i < STATE_SIZE / 8; i++)
 		((u64 *)to)[i] = ((struct inet_connection_sock___v3 *)s->sk)->icsk_ca_priv[i];
 }
 
 /* Reads from struct sock, and from the network namespace. */
-static inline void read_sock(struct record *r, const struct bbr_sock *s)
+static inline void read_sock(struct record *r, const struct shell_sock *s)
 {
 	struct net___v3 *net = (void *)s->sk->__sk_common.skc_net.net;
 
@@ -142,7 +142,7 @@ static inline void read_sock(struct record *r, const struct bbr_sock *s)
 	r->sysctl_tcp_plb_enabled = net->ipv4.sysctl_tcp_plb_enabled;
 }
 
-static inline void read_icsk(struct record *r, const struct bbr_sock *s)
+static inline void read_icsk(struct record *r, const struct shell_sock *s)
 {
 	struct inet_connection_sock___v3 *icsk = (void *)s->sk;
 
@@ -153,7 +153,7 @@ static inline void read_icsk(struct record *r, const struct bbr_sock *s)
 }
 
 /* Reads from struct tcp_sock what stock kernels have and version 3 uses. */
-static inline void read_inputs(struct record *r, const struct bbr_sock *s)
+static inline void read_inputs(struct record *r, const struct shell_sock *s)
 {
 	r->tcp_mstamp = IN(s, tcp_mstamp);
 	r->delivered_mstamp = IN(s, delivered_mstamp);
@@ -186,7 +186,7 @@ static inline void read_inputs(struct record *r, const struct bbr_sock *s)
 }
 
 /* Reads the rest of struct tcp_sock. */
-static inline void read_tcp_sock(struct record *r, const struct bbr_sock *s)
+static inline void read_tcp_sock(struct record *r, const struct shell_sock *s)
 {
 	struct tcp_sock___v3 *tp = (void *)s->sk;
 
@@ -252,8 +252,8 @@ static inline void read_skb(struct record *r, struct sk_buff___v3 *skb)
 	r->skb_tx_is_app_limited = BPF_CORE_READ_BITFIELD_PROBED(cb, tx.is_app_limited);
 }
 
-static inline void read_before(struct record *r, const struct bbr_sock *s, unsigned long long *ctx,
-			       u8 kind, u32 arg)
+static inline void read_before(struct record *r, const struct shell_sock *s,
+			       unsigned long long *ctx, u8 kind, u32 arg)
 {
 	r->cookie = bpf_get_socket_cookie((struct sock *)ctx[0]);
 	r->begin_seq = next_position();
@@ -270,7 +270,8 @@ static inline void read_before(struct record *r, const struct bbr_sock *s, unsig
 	r->jiffies_before = bpf_jiffies64(); /* last: as close to the callback as possible */
 }
 
-static inline void read_after(struct record *r, const struct bbr_sock *s, u32 returned, u32 jiffies)
+static inline void read_after(struct record *r, const struct shell_sock *s, u32 returned,
+			      u32 jiffies)
 {
 	struct tcp_sock___v3 *tp = (void *)s->sk;
 

@@ -15,8 +15,8 @@ struct replay {
 	struct bbr b; /* the state, before and after */
 	struct bbr_more more; /* its second part */
 	struct bbr_history history;
-	struct bbr_sock sk; /* inputs, and outputs before and after */
-	struct bbr_rs rs;
+	struct shell_sock sk; /* inputs, and outputs before and after */
+	struct shell_rs rs;
 	/* Of a lost packet, or one that a tail loss probe repeated: its flight. */
 	struct bbr_ack ack;
 	u32 packets; /* number of packets that the lost one counts as */
@@ -36,9 +36,9 @@ struct replay {
 #endif
 
 /* sk is a copy, because the verifier tracks its pointers only on the stack. */
-static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_params *params)
+static inline struct shell_sock replay_sock(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = r->sk;
+	struct shell_sock sk = r->sk;
 
 	sk.param = params;
 	sk.more = &r->more;
@@ -63,7 +63,7 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 #define REPLAY_ACK(name, of_kind)                                                    \
 	REPLAY_ACK_APART int name(struct replay *r, const struct bbr_params *params) \
 	{                                                                            \
-		struct bbr_sock sk;                                                  \
+		struct shell_sock sk;                                                \
                                                                                      \
 		if (!r || !params)                                                   \
 			return 0;                                                    \
@@ -76,10 +76,10 @@ static inline struct bbr_sock replay_sock(struct replay *r, const struct bbr_par
 		return 0;                                                            \
 	}
 
-REPLAY_ACK(replay_fast_1_ack, BBR_FAST_1)
-REPLAY_ACK(replay_fast_2_ack, BBR_FAST_2)
-REPLAY_ACK(replay_regular_ack, BBR_REGULAR)
-REPLAY_ACK(replay_general_ack, BBR_GENERAL)
+REPLAY_ACK(replay_fast_1_ack, SHELL_FAST_1)
+REPLAY_ACK(replay_fast_2_ack, SHELL_FAST_2)
+REPLAY_ACK(replay_regular_ack, SHELL_REGULAR)
+REPLAY_ACK(replay_general_ack, SHELL_GENERAL)
 
 /* True if nothing is lost, nothing marked, and no tail loss probe ACKed. */
 static inline bool replay_is_clean(const struct replay *r)
@@ -94,7 +94,7 @@ static inline bool replay_is_clean(const struct replay *r)
  */
 static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = replay_sock(r, params);
+	struct shell_sock sk = replay_sock(r, params);
 
 	r->b.in_order = replay_is_clean(r);
 	r->b.last_lost = IN(&sk, lost);
@@ -104,13 +104,13 @@ static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 	SET(&sk, sacked_out, 0);
 	SET(&sk, tlp_high_seq, 0);
 	switch (bbr_kind(&r->b, &sk, &r->rs)) {
-	case BBR_FAST_1:
+	case SHELL_FAST_1:
 		replay_fast_1_ack(r, params);
 		break;
-	case BBR_FAST_2:
+	case SHELL_FAST_2:
 		replay_fast_2_ack(r, params);
 		break;
-	case BBR_REGULAR:
+	case SHELL_REGULAR:
 		replay_regular_ack(r, params);
 		break;
 	default:
@@ -118,7 +118,7 @@ static inline void replay_ack(struct replay *r, const struct bbr_params *params)
 	}
 }
 
-static inline void replay_event(struct replay *r, struct bbr_sock *sk)
+static inline void replay_event(struct replay *r, struct shell_sock *sk)
 {
 	switch (r->arg) {
 	case EVENT_TX_START:
@@ -136,7 +136,7 @@ static inline void replay_event(struct replay *r, struct bbr_sock *sk)
 
 REPLAY_APART int replay_other(struct replay *r, const struct bbr_params *params)
 {
-	struct bbr_sock sk = replay_sock(r, params);
+	struct shell_sock sk = replay_sock(r, params);
 
 	switch (r->kind) {
 	case KIND_INIT:

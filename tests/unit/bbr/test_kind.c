@@ -22,7 +22,7 @@ static void assert_kind(struct fixture *f, u8 kind)
 	of_kind.sk.kind = kind;
 	bbr_main(&of_kind.b, &of_kind.sk, &of_kind.rs);
 	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
-	of_kind.sk.kind = BBR_GENERAL;
+	of_kind.sk.kind = SHELL_GENERAL;
 	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
 }
 
@@ -31,13 +31,13 @@ TEST(most_acks_are_fast)
 	FIXTURE;
 
 	make_fast(f);
-	assert_kind(f, BBR_FAST_1);
+	assert_kind(f, SHELL_FAST_1);
 	f->rs.prior_delivered = f->b.next_round_delivered; /* a round starts */
 	f->rs.rtt_us = MIN_RTT - 1; /* a lower RTT */
 	f->rs.is_app_limited = true;
-	assert_kind(f, BBR_FAST_1);
+	assert_kind(f, SHELL_FAST_1);
 	f->b.watched = 1; /* the shell looks at the mark */
-	assert_kind(f, BBR_FAST_1);
+	assert_kind(f, SHELL_FAST_1);
 }
 
 /* With one thing changed the ACK has this kind. */
@@ -54,9 +54,9 @@ TEST(startup_and_drain_are_fast_too)
 	FIXTURE;
 
 	make_fast(f);
-	CHANGED(f->b.mode = BBR_STARTUP, BBR_FAST_2);
-	CHANGED(f->b.mode = BBR_DRAIN, BBR_FAST_2);
-	CHANGED(f->b.full_bw_reached = 0, BBR_FAST_2);
+	CHANGED(f->b.mode = BBR_STARTUP, SHELL_FAST_2);
+	CHANGED(f->b.mode = BBR_DRAIN, SHELL_FAST_2);
+	CHANGED(f->b.full_bw_reached = 0, SHELL_FAST_2);
 }
 
 TEST(losses_now_and_lately_are_regular)
@@ -66,15 +66,15 @@ TEST(losses_now_and_lately_are_regular)
 	make_fast(f);
 	for (int mode = BBR_STARTUP; mode <= BBR_PROBE_BW; mode++) {
 		f->b.mode = mode;
-		CHANGED(f->rs.losses = 1, BBR_REGULAR);
-		CHANGED((f->rs.losses = 1, f->b.full_bw_reached = 0), BBR_REGULAR);
-		CHANGED(f->sk.ca_state = TCP_CA_Disorder, BBR_REGULAR);
-		CHANGED(f->sk.ca_state = TCP_CA_Recovery, BBR_REGULAR);
-		CHANGED(f->b.prev_ca_state = TCP_CA_Disorder, BBR_REGULAR);
-		CHANGED(f->b.prev_ca_state = TCP_CA_Loss, BBR_REGULAR);
-		CHANGED(f->b.packet_conservation = 1, BBR_REGULAR);
-		CHANGED(f->b.lt_is_sampling = 1, BBR_REGULAR);
-		CHANGED((f->b.lt_use_bw = 1, f->b.lt_bw = BW / 2), BBR_REGULAR);
+		CHANGED(f->rs.losses = 1, SHELL_REGULAR);
+		CHANGED((f->rs.losses = 1, f->b.full_bw_reached = 0), SHELL_REGULAR);
+		CHANGED(f->sk.ca_state = TCP_CA_Disorder, SHELL_REGULAR);
+		CHANGED(f->sk.ca_state = TCP_CA_Recovery, SHELL_REGULAR);
+		CHANGED(f->b.prev_ca_state = TCP_CA_Disorder, SHELL_REGULAR);
+		CHANGED(f->b.prev_ca_state = TCP_CA_Loss, SHELL_REGULAR);
+		CHANGED(f->b.packet_conservation = 1, SHELL_REGULAR);
+		CHANGED(f->b.lt_is_sampling = 1, SHELL_REGULAR);
+		CHANGED((f->b.lt_use_bw = 1, f->b.lt_bw = BW / 2), SHELL_REGULAR);
 	}
 }
 
@@ -83,16 +83,16 @@ TEST(general_is_the_rest)
 	FIXTURE;
 
 	make_fast(f);
-	CHANGED(f->b.mode = BBR_PROBE_RTT, BBR_GENERAL);
-	CHANGED(f->b.idle_restart = 1, BBR_GENERAL);
-	CHANGED(f->b.has_seen_rtt = 0, BBR_GENERAL);
-	CHANGED(f->rs.acked_sacked = 0, BBR_GENERAL);
-	CHANGED(f->rs.delivered = -1, BBR_GENERAL);
-	CHANGED(f->rs.interval_us = 0, BBR_GENERAL);
-	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10001, BBR_GENERAL);
-	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10000, BBR_FAST_1);
-	CHANGED((f->rs.losses = 1, f->b.mode = BBR_PROBE_RTT), BBR_GENERAL);
-	CHANGED((f->rs.losses = 1, f->b.idle_restart = 1), BBR_GENERAL);
+	CHANGED(f->b.mode = BBR_PROBE_RTT, SHELL_GENERAL);
+	CHANGED(f->b.idle_restart = 1, SHELL_GENERAL);
+	CHANGED(f->b.has_seen_rtt = 0, SHELL_GENERAL);
+	CHANGED(f->rs.acked_sacked = 0, SHELL_GENERAL);
+	CHANGED(f->rs.delivered = -1, SHELL_GENERAL);
+	CHANGED(f->rs.interval_us = 0, SHELL_GENERAL);
+	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10001, SHELL_GENERAL);
+	CHANGED(f->sk.now_ms = f->b.min_rtt_stamp + 10000, SHELL_FAST_1);
+	CHANGED((f->rs.losses = 1, f->b.mode = BBR_PROBE_RTT), SHELL_GENERAL);
+	CHANGED((f->rs.losses = 1, f->b.idle_restart = 1), SHELL_GENERAL);
 }
 
 TEST(a_fast_ack_ends_probing_at_the_target)
@@ -103,10 +103,10 @@ TEST(a_fast_ack_ends_probing_at_the_target)
 	f->b.cycle_idx = BBR_PHASE_PROBE;
 	f->b.pacing_gain = 320;
 	f->b.cycle_mstamp = NOW_US - MIN_RTT - 1;
-	assert_kind(f, BBR_FAST_1); /* far from the target */
+	assert_kind(f, SHELL_FAST_1); /* far from the target */
 	f->rs.prior_in_flight = 200;
-	assert_kind(f, BBR_FAST_1);
-	f->sk.kind = BBR_FAST_1;
+	assert_kind(f, SHELL_FAST_1);
+	f->sk.kind = SHELL_FAST_1;
 	bbr_main(&f->b, &f->sk, &f->rs);
 	assert_int_equal(f->b.cycle_idx, BBR_PHASE_DRAIN);
 }

@@ -31,8 +31,8 @@ struct fixture {
 	struct bbr b;
 	struct bbr_more more;
 	struct bbr_history history;
-	struct bbr_sock sk;
-	struct bbr_rs rs;
+	struct shell_sock sk;
+	struct shell_rs rs;
 	struct bbr_ack ack;
 	struct bbr_sample s; /* of rs and ack */
 	struct bbr_params p;
@@ -45,7 +45,7 @@ static inline int fixture_setup(void **state)
 
 	memset(&f, 0, sizeof(f));
 	f.p = defaults;
-	f.sk = (struct bbr_sock){
+	f.sk = (struct shell_sock){
 		.param = &f.p,
 		.more = &f.more,
 		.history = &f.history,
@@ -73,7 +73,7 @@ static inline int fixture_setup(void **state)
 		.cwnd = 100,
 		.ssthresh = 0x7fffffff,
 	};
-	f.rs = (struct bbr_rs){
+	f.rs = (struct shell_rs){
 		.delivered = 10,
 		.interval_us = 1280,
 		.rtt_us = MIN_RTT + 1000,

@@ -57,7 +57,7 @@ struct path {
 	struct bbr b;
 	struct bbr_more more;
 	struct bbr_history history;
-	struct bbr_sock sk;
+	struct shell_sock sk;
 	struct bbr_params p;
 
 	/* What a test may change at any time. */
@@ -183,7 +183,7 @@ static inline void path_carry(struct path *p)
 
 static inline void path_send(struct path *p)
 {
-	struct bbr_sock *sk = &p->sk;
+	struct shell_sock *sk = &p->sk;
 	struct packet *packet = path_packet(p, ++p->sent);
 
 	assert_true(p->sent - p->oldest < MAX_PACKETS);
@@ -219,7 +219,7 @@ static inline bool path_is_app_limited(const struct path *p)
 /* Lets the application write, and sends what window and rate allow. */
 static inline void path_send_all(struct path *p)
 {
-	struct bbr_sock *sk = &p->sk;
+	struct shell_sock *sk = &p->sk;
 
 	if (p->app_slot_us && !p->is_app_paused && p->app_next_us <= p->now_us) {
 		p->pending++;
@@ -239,7 +239,7 @@ static inline void path_send_all(struct path *p)
 
 static inline void path_mark_lost(struct path *p, struct packet *packet)
 {
-	struct bbr_sock *sk = &p->sk;
+	struct shell_sock *sk = &p->sk;
 	struct bbr_flight flight;
 
 	packet->is_marked = true;
@@ -335,11 +335,11 @@ static inline void path_check_timeout(struct path *p)
 }
 
 /* The rate sample, as the kernel's tcp_rate.c takes it. */
-static inline struct bbr_rs path_sample(struct path *p, const struct packet *newest)
+static inline struct shell_rs path_sample(struct path *p, const struct packet *newest)
 {
 	u64 send_us = newest->sent_us - newest->first_sent_us;
 	u64 ack_us = p->now_us - newest->delivered_us;
-	struct bbr_rs rs = {
+	struct shell_rs rs = {
 		.delivered = p->sk.delivered - newest->delivered,
 		.interval_us = max_u64(send_us, ack_us),
 		.rtt_us = p->now_us - newest->sent_us,
@@ -358,11 +358,11 @@ static inline struct bbr_rs path_sample(struct path *p, const struct packet *new
 /* All packets that arrive now make one ACK. */
 static inline void path_receive(struct path *p)
 {
-	struct bbr_sock *sk = &p->sk;
+	struct shell_sock *sk = &p->sk;
 	u32 inflight = sk->inflight, acked = 0, spurious = 0, losses;
 	const struct packet *newest = NULL;
 	struct bbr_ack ack = { 0 };
-	struct bbr_rs rs;
+	struct shell_rs rs;
 
 	for (u64 n = p->oldest; n <= p->sent; n++) {
 		struct packet *packet = path_packet(p, n);
@@ -445,7 +445,7 @@ static inline void path_connect(struct path *p, u32 slot_us, u32 prop_us, u32 rt
 		.now_us = BEGIN_US,
 		.entered_us = BEGIN_US,
 	};
-	p->sk = (struct bbr_sock){
+	p->sk = (struct shell_sock){
 		.param = &p->p,
 		.more = &p->more,
 		.history = &p->history,

@@ -34,7 +34,7 @@ static void assert_same(struct fixture *f, u8 kind)
 	of_kind.sk.kind = kind;
 	bbr_main(&of_kind.b, &of_kind.sk, &of_kind.rs);
 	bbr_main(&of_any.b, &of_any.sk, &of_any.rs);
-	of_kind.sk.kind = BBR_GENERAL;
+	of_kind.sk.kind = SHELL_GENERAL;
 	of_kind.sk.more = of_any.sk.more = NULL;
 	of_kind.sk.history = of_any.sk.history = NULL;
 	assert_memory_equal(&of_kind, &of_any, sizeof(of_any));
@@ -55,24 +55,24 @@ TEST(phases_that_wait_for_a_probe_are_fast)
 
 	make_in_order(f);
 	for (int phase = BBR_UP; phase < BBR_PHASES; phase++) {
-		u8 kind = phase == BBR_CRUISE ? BBR_FAST_1 :
-			  phase == BBR_DOWN   ? BBR_FAST_2 :
-						BBR_REGULAR;
-		u8 if_new = kind == BBR_FAST_2 ? BBR_REGULAR : kind;
+		u8 kind = phase == BBR_CRUISE ? SHELL_FAST_1 :
+			  phase == BBR_DOWN   ? SHELL_FAST_2 :
+						SHELL_REGULAR;
+		u8 if_new = kind == SHELL_FAST_2 ? SHELL_REGULAR : kind;
 
 		fixture_phase(f, phase);
 		CHANGED((void)0, kind);
 		CHANGED(f->rs.prior_delivered = f->b.next_round_delivered, kind);
-		CHANGED(f->rs.is_app_limited = true, BBR_REGULAR);
+		CHANGED(f->rs.is_app_limited = true, SHELL_REGULAR);
 		CHANGED(f->b.probe_samples = 1, kind);
-		CHANGED(f->b.rounds_since_probe = 63, BBR_REGULAR);
-		CHANGED(f->b.rounds_since_probe = 255, BBR_REGULAR);
+		CHANGED(f->b.rounds_since_probe = 63, SHELL_REGULAR);
+		CHANGED(f->b.rounds_since_probe = 255, SHELL_REGULAR);
 		CHANGED(f->rs.prior_in_flight = 20, if_new);
-		CHANGED(f->b.new_gains = 1, BBR_REGULAR);
+		CHANGED(f->b.new_gains = 1, SHELL_REGULAR);
 		CHANGED(f->b.steps = 1, kind); /* of the previous callback */
-		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_REGULAR);
+		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), SHELL_REGULAR);
 		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true, f->rs.interval_us++),
-			BBR_REGULAR);
+			SHELL_REGULAR);
 		CHANGED(f->rs.rtt_us = MIN_RTT - 1, if_new);
 	}
 }
@@ -85,32 +85,32 @@ static void check_wait(struct fixture *f, enum bbr_phase phase, u8 kind, u8 if_n
 {
 	make_in_order(f);
 	fixture_phase(f, phase);
-	CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, BBR_REGULAR);
-	CHANGED(f->b.full_bw_now = 0, BBR_REGULAR);
-	CHANGED((f->b.full_bw_now = 0, fixture_start_round(f)), BBR_REGULAR);
+	CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, SHELL_REGULAR);
+	CHANGED(f->b.full_bw_now = 0, SHELL_REGULAR);
+	CHANGED((f->b.full_bw_now = 0, fixture_start_round(f)), SHELL_REGULAR);
 	CHANGED(f->b.rounds_since_probe = 61, kind);
 	CHANGED((f->b.rounds_since_probe = 61, fixture_start_round(f)), kind);
-	CHANGED(f->b.rounds_since_probe = 62, BBR_REGULAR);
-	CHANGED((f->b.rounds_since_probe = 62, fixture_start_round(f)), BBR_REGULAR);
+	CHANGED(f->b.rounds_since_probe = 62, SHELL_REGULAR);
+	CHANGED((f->b.rounds_since_probe = 62, fixture_start_round(f)), SHELL_REGULAR);
 	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 22), kind);
-	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 21), BBR_REGULAR);
+	CHANGED((f->b.rounds_since_probe = 20, f->sk.cwnd = 21), SHELL_REGULAR);
 	/* 52 packets of BDP, and 51 */
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68158), if_new);
-	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68157), BBR_REGULAR);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_hi[1] = 68157), SHELL_REGULAR);
 	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68158), if_new);
-	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68157), BBR_REGULAR);
+	CHANGED((f->b.rounds_since_probe = 50, f->b.bw_lo = 68157), SHELL_REGULAR);
 	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us, kind);
-	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us + 1, BBR_REGULAR);
+	CHANGED(f->sk.tcp_mstamp = f->b.cycle_mstamp + f->b.probe_wait_us + 1, SHELL_REGULAR);
 }
 
 TEST(who_waits_waits_on)
 {
 	FIXTURE;
 
-	check_wait(f, BBR_CRUISE, BBR_FAST_1, BBR_FAST_1);
-	check_wait(f, BBR_DOWN, BBR_FAST_2, BBR_REGULAR);
+	check_wait(f, BBR_CRUISE, SHELL_FAST_1, SHELL_FAST_1);
+	check_wait(f, BBR_DOWN, SHELL_FAST_2, SHELL_REGULAR);
 	f->rs.prior_in_flight = 20;
-	check_wait(f, BBR_DOWN, BBR_REGULAR, BBR_REGULAR);
+	check_wait(f, BBR_DOWN, SHELL_REGULAR, SHELL_REGULAR);
 }
 
 /* if_new: the kind if the bandwidth or min_rtt changes. */
@@ -158,16 +158,16 @@ TEST(model_is_the_same_by_each_kind)
 	begin = *f;
 	/* The BDP of CRUISE need not have room for bursts. */
 	CHANGED((f->sk.cwnd = 500, f->sk.min_tso_segs = 70, f->b.inflight_hi = BBR_COUNT_NONE),
-		BBR_FAST_1);
-	check_model(f, BBR_FAST_1, BBR_FAST_1);
+		SHELL_FAST_1);
+	check_model(f, SHELL_FAST_1, SHELL_FAST_1);
 	*f = begin;
 	fixture_phase(f, BBR_DOWN);
 	begin = *f;
-	check_model(f, BBR_FAST_2, BBR_REGULAR);
+	check_model(f, SHELL_FAST_2, SHELL_REGULAR);
 	for (u32 inflight = 93; inflight <= 100; inflight++) { /* CRUISE begins, or not */
 		*f = begin;
 		f->rs.prior_in_flight = inflight;
-		check_model(f, BBR_REGULAR, BBR_REGULAR);
+		check_model(f, SHELL_REGULAR, SHELL_REGULAR);
 	}
 }
 
@@ -182,48 +182,49 @@ TEST(down_is_fast_while_it_goes_on)
 	make_in_order(f);
 	fixture_phase(f, BBR_DOWN);
 	for (int i = 0; i < 2; i++) {
-		CHANGED(f->rs.prior_in_flight = 101, BBR_FAST_2);
-		CHANGED(f->rs.prior_in_flight = 100, BBR_REGULAR);
-		CHANGED(f->rs.prior_in_flight = BBR_COUNT_NONE, BBR_FAST_2);
-		CHANGED(f->rs.prior_in_flight = BBR_COUNT_NONE + 1, BBR_REGULAR);
+		CHANGED(f->rs.prior_in_flight = 101, SHELL_FAST_2);
+		CHANGED(f->rs.prior_in_flight = 100, SHELL_REGULAR);
+		CHANGED(f->rs.prior_in_flight = BBR_COUNT_NONE, SHELL_FAST_2);
+		CHANGED(f->rs.prior_in_flight = BBR_COUNT_NONE + 1, SHELL_REGULAR);
 		/* The network delivers 10 packets until the EDT. */
 		f->sk.tcp_wstamp_ns = f->sk.tcp_clock_cache + 1280 * NSEC_PER_USEC;
-		CHANGED(f->rs.prior_in_flight = 111, BBR_FAST_2);
-		CHANGED(f->rs.prior_in_flight = 110, BBR_REGULAR);
+		CHANGED(f->rs.prior_in_flight = 111, SHELL_FAST_2);
+		CHANGED(f->rs.prior_in_flight = 110, SHELL_REGULAR);
 		f->sk.tcp_wstamp_ns = 0;
-		CHANGED(f->b.raising = 1, BBR_FAST_2);
-		CHANGED(f->b.inflight_hi = 110, BBR_FAST_2);
-		CHANGED(f->rs.is_app_limited = true, BBR_REGULAR);
+		CHANGED(f->b.raising = 1, SHELL_FAST_2);
+		CHANGED(f->b.inflight_hi = 110, SHELL_FAST_2);
+		CHANGED(f->rs.is_app_limited = true, SHELL_REGULAR);
 
-		CHANGED(f->rs.rtt_us = MIN_RTT, BBR_FAST_2);
-		CHANGED(f->rs.rtt_us = MIN_RTT - 1, BBR_REGULAR);
-		CHANGED(f->rs.rtt_us = -1, BBR_FAST_2);
-		CHANGED((f->rs.rtt_us = MIN_RTT, f->b.probe_rtt_min_us = MIN_RTT - 1), BBR_REGULAR);
+		CHANGED(f->rs.rtt_us = MIN_RTT, SHELL_FAST_2);
+		CHANGED(f->rs.rtt_us = MIN_RTT - 1, SHELL_REGULAR);
+		CHANGED(f->rs.rtt_us = -1, SHELL_FAST_2);
+		CHANGED((f->rs.rtt_us = MIN_RTT, f->b.probe_rtt_min_us = MIN_RTT - 1),
+			SHELL_REGULAR);
 		CHANGED((f->b.probe_rtt_min_us = MIN_RTT + 1, f->b.min_rtt_stamp -= 10000),
-			BBR_FAST_2); /* min_rtt_us grows */
-		CHANGED(f->rs.interval_us = 1279, BBR_REGULAR);
-		CHANGED(f->b.bw_hi[0] = BW / 2, BBR_FAST_2);
-		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 201), BBR_FAST_2);
-		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 200), BBR_REGULAR);
-		CHANGED(f->b.bw_lo = BW, BBR_FAST_2);
-		CHANGED(f->b.bw_lo = BW - 1, BBR_REGULAR);
+			SHELL_FAST_2); /* min_rtt_us grows */
+		CHANGED(f->rs.interval_us = 1279, SHELL_REGULAR);
+		CHANGED(f->b.bw_hi[0] = BW / 2, SHELL_FAST_2);
+		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 201), SHELL_FAST_2);
+		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 200), SHELL_REGULAR);
+		CHANGED(f->b.bw_lo = BW, SHELL_FAST_2);
+		CHANGED(f->b.bw_lo = BW - 1, SHELL_REGULAR);
 
-		CHANGED(f->p.cwnd_min_target[0] = 100, BBR_FAST_2);
-		CHANGED(f->p.cwnd_min_target[0] = 101, BBR_REGULAR);
-		CHANGED(f->sk.min_tso_segs = 33, BBR_FAST_2);
-		CHANGED(f->sk.min_tso_segs = 34, BBR_REGULAR);
+		CHANGED(f->p.cwnd_min_target[0] = 100, SHELL_FAST_2);
+		CHANGED(f->p.cwnd_min_target[0] = 101, SHELL_REGULAR);
+		CHANGED(f->sk.min_tso_segs = 33, SHELL_FAST_2);
+		CHANGED(f->sk.min_tso_segs = 34, SHELL_REGULAR);
 		/* A third of the BDP is 33333 bytes, less 256 at this RTT. */
-		CHANGED(f->sk.pacing_rate = 33077 << 10, BBR_FAST_2);
-		CHANGED(f->sk.pacing_rate = 33078 << 10, BBR_REGULAR);
-		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8, BBR_FAST_2);
-		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8 + 1, BBR_REGULAR);
-		CHANGED((f->sk.pacing_rate = ~0ull, f->sk.mss = 1967), BBR_FAST_2); /* 64 KB */
-		CHANGED((f->sk.pacing_rate = ~0ull, f->sk.mss = 1966), BBR_REGULAR);
+		CHANGED(f->sk.pacing_rate = 33077 << 10, SHELL_FAST_2);
+		CHANGED(f->sk.pacing_rate = 33078 << 10, SHELL_REGULAR);
+		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8, SHELL_FAST_2);
+		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8 + 1, SHELL_REGULAR);
+		CHANGED((f->sk.pacing_rate = ~0ull, f->sk.mss = 1967), SHELL_FAST_2); /* 64 KB */
+		CHANGED((f->sk.pacing_rate = ~0ull, f->sk.mss = 1966), SHELL_REGULAR);
 
 		f->b.bw_hi[0] = f->b.bw_hi[1] = BW / 2; /* 50 packets of BDP */
 		f->rs.interval_us = 2560;
-		CHANGED(f->b.rounds_since_probe = 48, BBR_FAST_2);
-		CHANGED(f->b.rounds_since_probe = 49, BBR_REGULAR);
+		CHANGED(f->b.rounds_since_probe = 48, SHELL_FAST_2);
+		CHANGED(f->b.rounds_since_probe = 49, SHELL_REGULAR);
 		f->b.bw_hi[0] = f->b.bw_hi[1] = BW;
 		f->rs.interval_us = 1280;
 		fixture_start_round(f); /* and a loss round */
@@ -235,23 +236,23 @@ TEST(startup_and_drain_are_regular)
 	FIXTURE;
 
 	make_in_order(f);
-	CHANGED(f->b.mode = BBR_DRAIN, BBR_REGULAR);
-	CHANGED(f->b.full_bw_reached = 0, BBR_REGULAR);
+	CHANGED(f->b.mode = BBR_DRAIN, SHELL_REGULAR);
+	CHANGED(f->b.full_bw_reached = 0, SHELL_REGULAR);
 	f->b.mode = BBR_STARTUP;
-	CHANGED((void)0, BBR_REGULAR);
+	CHANGED((void)0, SHELL_REGULAR);
 	f->b.full_bw_reached = 0;
 	f->b.full_bw_now = 0;
 	for (int i = 0; i < 2; i++) {
-		CHANGED((void)0, BBR_REGULAR);
-		CHANGED(f->b.full_bw = 2 * BW, BBR_REGULAR);
-		CHANGED((f->b.full_bw = 2 * BW, f->b.full_bw_cnt = 2), BBR_REGULAR);
-		CHANGED(f->b.full_bw_now = 1, BBR_REGULAR);
-		CHANGED(f->b.new_gains = 1, BBR_REGULAR);
-		CHANGED(f->b.loss_events_in_round = 5, BBR_REGULAR);
-		CHANGED(f->b.rounds_since_probe = 255, BBR_REGULAR);
-		CHANGED(f->sk.pacing_rate = 1, BBR_REGULAR);
-		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), BBR_REGULAR);
-		CHANGED(f->b.min_rtt_us = 0xffffff, BBR_REGULAR);
+		CHANGED((void)0, SHELL_REGULAR);
+		CHANGED(f->b.full_bw = 2 * BW, SHELL_REGULAR);
+		CHANGED((f->b.full_bw = 2 * BW, f->b.full_bw_cnt = 2), SHELL_REGULAR);
+		CHANGED(f->b.full_bw_now = 1, SHELL_REGULAR);
+		CHANGED(f->b.new_gains = 1, SHELL_REGULAR);
+		CHANGED(f->b.loss_events_in_round = 5, SHELL_REGULAR);
+		CHANGED(f->b.rounds_since_probe = 255, SHELL_REGULAR);
+		CHANGED(f->sk.pacing_rate = 1, SHELL_REGULAR);
+		CHANGED((f->b.try_fast_path = 1, f->rs.is_app_limited = true), SHELL_REGULAR);
+		CHANGED(f->b.min_rtt_us = 0xffffff, SHELL_REGULAR);
 		fixture_start_round(f); /* and a loss round */
 	}
 }
@@ -261,36 +262,36 @@ TEST(general_is_the_rest)
 	FIXTURE;
 
 	make_in_order(f);
-	CHANGED(f->b.prev_ca_state = TCP_CA_Loss, BBR_GENERAL);
-	CHANGED(f->b.loss_in_round = 1, BBR_GENERAL);
-	CHANGED(f->b.mode = BBR_PROBE_RTT, BBR_GENERAL);
-	CHANGED(f->b.idle_restart = 1, BBR_GENERAL);
-	CHANGED(f->b.has_seen_rtt = 0, BBR_GENERAL);
-	CHANGED(f->b.watched = 1, BBR_FAST_1); /* the shell looks at the mark */
-	CHANGED(f->rs.acked_sacked = 0, BBR_GENERAL);
-	CHANGED(f->rs.acked_sacked = 0x1000000u, BBR_FAST_1);
-	CHANGED(f->rs.acked_sacked = 0x1000001u, BBR_GENERAL);
-	CHANGED(f->rs.interval_us = 0, BBR_GENERAL);
-	CHANGED(f->rs.interval_us = 1, BBR_FAST_1);
-	CHANGED(f->rs.interval_us = 0x1000000ll, BBR_FAST_1);
-	CHANGED(f->rs.interval_us = 0x1000001ll, BBR_GENERAL);
-	CHANGED(f->rs.interval_us = (1ll << 32) + 1280, BBR_GENERAL);
-	CHANGED(f->b.min_rtt_us = 0xffffff, BBR_FAST_1);
-	CHANGED(f->b.min_rtt_us = 0x1000000, BBR_GENERAL);
-	CHANGED(f->b.min_rtt_us = BBR_RTT_NONE, BBR_GENERAL);
-	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5001, BBR_GENERAL);
-	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, BBR_FAST_1);
-	CHANGED(f->rs.delivered = -1, BBR_GENERAL);
-	CHANGED(f->sk.lost++, BBR_GENERAL);
-	CHANGED(f->sk.sacked_out = 2, BBR_GENERAL);
-	CHANGED(f->sk.reord_seen = 1, BBR_GENERAL);
-	CHANGED(f->sk.tlp_high_seq = 1, BBR_GENERAL);
-	CHANGED(f->sk.ca_state = TCP_CA_Recovery, BBR_GENERAL); /* it stays in order */
-	CHANGED((f->sk.has_flight = true, f->rs.lost = 1), BBR_GENERAL);
-	CHANGED((f->sk.has_flight = true, f->rs.is_acking_tlp_retrans_seq = true), BBR_GENERAL);
-	CHANGED((f->sk.has_flight = true, f->rs.tx_in_flight = 300), BBR_FAST_1);
-	CHANGED(f->b.in_order = 0, BBR_GENERAL);
-	CHANGED((f->b.in_order = 0, f->b.mode = BBR_STARTUP), BBR_GENERAL);
+	CHANGED(f->b.prev_ca_state = TCP_CA_Loss, SHELL_GENERAL);
+	CHANGED(f->b.loss_in_round = 1, SHELL_GENERAL);
+	CHANGED(f->b.mode = BBR_PROBE_RTT, SHELL_GENERAL);
+	CHANGED(f->b.idle_restart = 1, SHELL_GENERAL);
+	CHANGED(f->b.has_seen_rtt = 0, SHELL_GENERAL);
+	CHANGED(f->b.watched = 1, SHELL_FAST_1); /* the shell looks at the mark */
+	CHANGED(f->rs.acked_sacked = 0, SHELL_GENERAL);
+	CHANGED(f->rs.acked_sacked = 0x1000000u, SHELL_FAST_1);
+	CHANGED(f->rs.acked_sacked = 0x1000001u, SHELL_GENERAL);
+	CHANGED(f->rs.interval_us = 0, SHELL_GENERAL);
+	CHANGED(f->rs.interval_us = 1, SHELL_FAST_1);
+	CHANGED(f->rs.interval_us = 0x1000000ll, SHELL_FAST_1);
+	CHANGED(f->rs.interval_us = 0x1000001ll, SHELL_GENERAL);
+	CHANGED(f->rs.interval_us = (1ll << 32) + 1280, SHELL_GENERAL);
+	CHANGED(f->b.min_rtt_us = 0xffffff, SHELL_FAST_1);
+	CHANGED(f->b.min_rtt_us = 0x1000000, SHELL_GENERAL);
+	CHANGED(f->b.min_rtt_us = BBR_RTT_NONE, SHELL_GENERAL);
+	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5001, SHELL_GENERAL);
+	CHANGED(f->sk.now_ms = f->b.probe_rtt_min_stamp + 5000, SHELL_FAST_1);
+	CHANGED(f->rs.delivered = -1, SHELL_GENERAL);
+	CHANGED(f->sk.lost++, SHELL_GENERAL);
+	CHANGED(f->sk.sacked_out = 2, SHELL_GENERAL);
+	CHANGED(f->sk.reord_seen = 1, SHELL_GENERAL);
+	CHANGED(f->sk.tlp_high_seq = 1, SHELL_GENERAL);
+	CHANGED(f->sk.ca_state = TCP_CA_Recovery, SHELL_GENERAL); /* it stays in order */
+	CHANGED((f->sk.has_flight = true, f->rs.lost = 1), SHELL_GENERAL);
+	CHANGED((f->sk.has_flight = true, f->rs.is_acking_tlp_retrans_seq = true), SHELL_GENERAL);
+	CHANGED((f->sk.has_flight = true, f->rs.tx_in_flight = 300), SHELL_FAST_1);
+	CHANGED(f->b.in_order = 0, SHELL_GENERAL);
+	CHANGED((f->b.in_order = 0, f->b.mode = BBR_STARTUP), SHELL_GENERAL);
 }
 
 /*
@@ -313,42 +314,42 @@ TEST(recovery_is_regular)
 
 	make_recovering(f);
 	for (int i = 0; i < 2; i++) {
-		CHANGED((void)0, BBR_REGULAR);
-		CHANGED(f->sk.lost = 41, BBR_REGULAR);
-		CHANGED(f->sk.sacked_out = 0, BBR_REGULAR);
-		CHANGED((f->sk.lost = 41, f->sk.more = NULL), BBR_REGULAR);
-		CHANGED(f->rs.losses = 1, BBR_REGULAR);
-		CHANGED(f->b.loss_in_round = 1, BBR_REGULAR);
-		CHANGED(f->b.next_round_delivered = 940, BBR_REGULAR);
-		CHANGED(f->b.inflight_lo = 20, BBR_REGULAR);
-		CHANGED(f->sk.inflight = 500, BBR_REGULAR);
-		CHANGED(f->sk.ca_state = TCP_CA_Loss, BBR_REGULAR);
-		CHANGED(f->b.in_order = 1, BBR_REGULAR); /* until this ACK */
-		CHANGED(f->rs.is_app_limited = true, BBR_REGULAR);
-		CHANGED(f->b.probe_wait_us = 1000, BBR_REGULAR);
-		CHANGED(f->b.cycle_idx = BBR_DOWN, BBR_REGULAR);
-		CHANGED(f->b.full_bw_now = 0, BBR_REGULAR);
-		CHANGED(f->sk.has_flight = true, BBR_GENERAL);
-		CHANGED(f->sk.uses_ecn = true, BBR_GENERAL);
-		CHANGED(f->sk.tlp_high_seq = 1, BBR_GENERAL);
-		CHANGED(f->sk.ca_state = TCP_CA_Open, BBR_GENERAL);
-		CHANGED(f->sk.ca_state = TCP_CA_Disorder, BBR_GENERAL); /* inflight_hi may rise */
+		CHANGED((void)0, SHELL_REGULAR);
+		CHANGED(f->sk.lost = 41, SHELL_REGULAR);
+		CHANGED(f->sk.sacked_out = 0, SHELL_REGULAR);
+		CHANGED((f->sk.lost = 41, f->sk.more = NULL), SHELL_REGULAR);
+		CHANGED(f->rs.losses = 1, SHELL_REGULAR);
+		CHANGED(f->b.loss_in_round = 1, SHELL_REGULAR);
+		CHANGED(f->b.next_round_delivered = 940, SHELL_REGULAR);
+		CHANGED(f->b.inflight_lo = 20, SHELL_REGULAR);
+		CHANGED(f->sk.inflight = 500, SHELL_REGULAR);
+		CHANGED(f->sk.ca_state = TCP_CA_Loss, SHELL_REGULAR);
+		CHANGED(f->b.in_order = 1, SHELL_REGULAR); /* until this ACK */
+		CHANGED(f->rs.is_app_limited = true, SHELL_REGULAR);
+		CHANGED(f->b.probe_wait_us = 1000, SHELL_REGULAR);
+		CHANGED(f->b.cycle_idx = BBR_DOWN, SHELL_REGULAR);
+		CHANGED(f->b.full_bw_now = 0, SHELL_REGULAR);
+		CHANGED(f->sk.has_flight = true, SHELL_GENERAL);
+		CHANGED(f->sk.uses_ecn = true, SHELL_GENERAL);
+		CHANGED(f->sk.tlp_high_seq = 1, SHELL_GENERAL);
+		CHANGED(f->sk.ca_state = TCP_CA_Open, SHELL_GENERAL);
+		CHANGED(f->sk.ca_state = TCP_CA_Disorder, SHELL_GENERAL); /* inflight_hi may rise */
 		CHANGED((f->sk.ca_state = TCP_CA_Disorder, f->b.inflight_hi = BBR_COUNT_NONE),
-			BBR_REGULAR);
-		CHANGED(f->rs.acked_sacked = 0, BBR_GENERAL);
-		CHANGED(f->b.probe_samples = 1, BBR_GENERAL);
-		CHANGED(f->b.idle_restart = 1, BBR_GENERAL);
-		CHANGED(f->b.has_seen_rtt = 0, BBR_GENERAL);
-		CHANGED(f->b.full_bw_reached = 0, BBR_GENERAL);
-		CHANGED(f->b.mode = BBR_PROBE_RTT, BBR_GENERAL);
-		CHANGED(f->b.cycle_idx = BBR_REFILL, BBR_GENERAL);
-		CHANGED(f->b.cycle_idx = BBR_UP, BBR_GENERAL);
-		CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, BBR_GENERAL);
+			SHELL_REGULAR);
+		CHANGED(f->rs.acked_sacked = 0, SHELL_GENERAL);
+		CHANGED(f->b.probe_samples = 1, SHELL_GENERAL);
+		CHANGED(f->b.idle_restart = 1, SHELL_GENERAL);
+		CHANGED(f->b.has_seen_rtt = 0, SHELL_GENERAL);
+		CHANGED(f->b.full_bw_reached = 0, SHELL_GENERAL);
+		CHANGED(f->b.mode = BBR_PROBE_RTT, SHELL_GENERAL);
+		CHANGED(f->b.cycle_idx = BBR_REFILL, SHELL_GENERAL);
+		CHANGED(f->b.cycle_idx = BBR_UP, SHELL_GENERAL);
+		CHANGED(f->b.acks = BBR_ACKS_PROBE_STOPPING, SHELL_GENERAL);
 		CHANGED((f->b.acks = BBR_ACKS_PROBE_STOPPING, f->b.inflight_hi = BBR_COUNT_NONE),
-			BBR_REGULAR);
+			SHELL_REGULAR);
 		CHANGED((f->sk.write_seq = f->sk.snd_nxt, f->sk.retrans_out = 1,
 			 f->rs.prior_in_flight = 50),
-			BBR_REGULAR); /* nothing is left to send */
+			SHELL_REGULAR); /* nothing is left to send */
 		f->b.loss_round_delivered = 940; /* the loss round ends: the bounds may be cut */
 	}
 }
@@ -360,31 +361,31 @@ TEST(recovery_that_reports_nothing_new_is_fast_in_cruise)
 	make_recovering(f);
 	f->b.prev_ca_state = TCP_CA_Recovery;
 	for (int i = 0; i < 2; i++) {
-		CHANGED((void)0, BBR_FAST_1);
-		CHANGED(f->sk.more = NULL, BBR_FAST_1);
-		CHANGED(f->rs.last_end_seq = f->sk.snd_una + 300000, BBR_FAST_1); /* no flight */
-		CHANGED((f->rs.delivered = 300, f->rs.interval_us = 38400), BBR_FAST_1);
-		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, BBR_FAST_1);
-		CHANGED(f->b.inflight_lo = 20, BBR_FAST_1);
-		CHANGED((f->b.bw_lo = BW / 2, f->b.full_bw_cnt = 2), BBR_FAST_1);
-		CHANGED(f->sk.reord_seen = 1, BBR_FAST_1);
-		CHANGED(f->rs.prior_in_flight = 3, BBR_FAST_1); /* a send is due */
+		CHANGED((void)0, SHELL_FAST_1);
+		CHANGED(f->sk.more = NULL, SHELL_FAST_1);
+		CHANGED(f->rs.last_end_seq = f->sk.snd_una + 300000, SHELL_FAST_1); /* no flight */
+		CHANGED((f->rs.delivered = 300, f->rs.interval_us = 38400), SHELL_FAST_1);
+		CHANGED(f->b.inflight_hi = BBR_COUNT_NONE, SHELL_FAST_1);
+		CHANGED(f->b.inflight_lo = 20, SHELL_FAST_1);
+		CHANGED((f->b.bw_lo = BW / 2, f->b.full_bw_cnt = 2), SHELL_FAST_1);
+		CHANGED(f->sk.reord_seen = 1, SHELL_FAST_1);
+		CHANGED(f->rs.prior_in_flight = 3, SHELL_FAST_1); /* a send is due */
 		CHANGED((f->sk.write_seq = f->sk.snd_nxt, f->sk.retrans_out = 1,
 			 f->rs.prior_in_flight = 50),
-			BBR_FAST_1);
-		CHANGED(f->b.prev_ca_state = TCP_CA_Open, BBR_REGULAR);
-		CHANGED(f->sk.lost = 41, BBR_REGULAR);
-		CHANGED(f->rs.losses = 1, BBR_REGULAR);
-		CHANGED(f->b.loss_in_round = 1, i ? BBR_REGULAR : BBR_FAST_1);
-		CHANGED(f->b.in_order = 1, BBR_REGULAR);
-		CHANGED(f->rs.is_app_limited = true, BBR_REGULAR);
-		CHANGED(f->b.probe_wait_us = 1000, BBR_REGULAR);
-		CHANGED(f->b.rounds_since_probe = 62, BBR_REGULAR);
-		CHANGED(f->b.cycle_idx = BBR_DOWN, BBR_REGULAR);
-		CHANGED(f->b.full_bw_now = 0, BBR_REGULAR);
-		CHANGED(f->b.new_gains = 1, BBR_REGULAR);
-		CHANGED(f->b.probe_samples = 1, BBR_GENERAL);
-		CHANGED(f->b.mode = BBR_STARTUP, BBR_GENERAL);
+			SHELL_FAST_1);
+		CHANGED(f->b.prev_ca_state = TCP_CA_Open, SHELL_REGULAR);
+		CHANGED(f->sk.lost = 41, SHELL_REGULAR);
+		CHANGED(f->rs.losses = 1, SHELL_REGULAR);
+		CHANGED(f->b.loss_in_round = 1, i ? SHELL_REGULAR : SHELL_FAST_1);
+		CHANGED(f->b.in_order = 1, SHELL_REGULAR);
+		CHANGED(f->rs.is_app_limited = true, SHELL_REGULAR);
+		CHANGED(f->b.probe_wait_us = 1000, SHELL_REGULAR);
+		CHANGED(f->b.rounds_since_probe = 62, SHELL_REGULAR);
+		CHANGED(f->b.cycle_idx = BBR_DOWN, SHELL_REGULAR);
+		CHANGED(f->b.full_bw_now = 0, SHELL_REGULAR);
+		CHANGED(f->b.new_gains = 1, SHELL_REGULAR);
+		CHANGED(f->b.probe_samples = 1, SHELL_GENERAL);
+		CHANGED(f->b.mode = BBR_STARTUP, SHELL_GENERAL);
 		f->b.loss_round_delivered = 940; /* the loss round ends: the bounds may be cut */
 		f->b.next_round_delivered = 940;
 	}
@@ -398,19 +399,19 @@ TEST(recovery_in_startup_is_regular_until_losses_may_end_it)
 	f->b.mode = BBR_STARTUP;
 	f->b.inflight_hi = BBR_COUNT_NONE;
 	f->b.full_bw_reached = f->b.full_bw_now = 0;
-	CHANGED((void)0, BBR_REGULAR);
-	CHANGED(f->rs.losses = 1, BBR_REGULAR);
-	CHANGED(f->sk.lost = 41, BBR_REGULAR);
-	CHANGED(f->rs.is_app_limited = true, BBR_REGULAR);
-	CHANGED(f->b.loss_round_delivered = 940, BBR_GENERAL);
+	CHANGED((void)0, SHELL_REGULAR);
+	CHANGED(f->rs.losses = 1, SHELL_REGULAR);
+	CHANGED(f->sk.lost = 41, SHELL_REGULAR);
+	CHANGED(f->rs.is_app_limited = true, SHELL_REGULAR);
+	CHANGED(f->b.loss_round_delivered = 940, SHELL_GENERAL);
 	f->b.next_round_delivered = 940;
 	f->b.full_bw_cnt = 2;
 	f->rs.delivered = 5;
-	CHANGED((void)0, BBR_REGULAR); /* STARTUP ends */
+	CHANGED((void)0, SHELL_REGULAR); /* STARTUP ends */
 	f->b.mode = BBR_DRAIN;
 	f->b.full_bw_reached = 1;
-	CHANGED((void)0, BBR_REGULAR);
-	CHANGED(f->b.inflight_hi = 200, BBR_GENERAL);
+	CHANGED((void)0, SHELL_REGULAR);
+	CHANGED(f->b.inflight_hi = 200, SHELL_GENERAL);
 }
 
 /* The BDP alone decides only if the whole target would decide the same. */
