@@ -119,8 +119,11 @@ int rule_lookup_get(const struct rule_lookup *l, __u32 order, struct bbr_rule *r
 	for (const struct bbr_term *t = l->term; t < l->term + l->n_terms; t++) {
 		struct bbr_term *more = &rule->more[rule->n_more];
 
-		/* The others are among the rule's fields. */
+		/*
+		 * The others are among the rule's fields. A "not" of an unknown kind always holds.
+		 */
 		if (t->order != order || rule->n_more == BBR_RULE_MORE ||
+		    t->kind >= BBR_TERM_KINDS ||
 		    (!t->is_not && t->kind != BBR_TERM_SRC && t->kind != BBR_TERM_DEV &&
 		     t->kind != BBR_TERM_PATH))
 			continue;
