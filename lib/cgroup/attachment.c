@@ -244,6 +244,13 @@ static int take(const struct sockops_prog *prog, void *data)
 	return 0;
 }
 
+static int by_path(const void *a, const void *b)
+{
+	const struct attachment *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
 int attachments_list(struct attachment **list)
 {
 	struct list found = {};
@@ -252,6 +259,8 @@ int attachments_list(struct attachment **list)
 	if (error) {
 		attachments_free(found.at, found.n);
 		found.at = NULL;
+	} else if (found.n) {
+		qsort(found.at, found.n, sizeof(*found.at), by_path);
 	}
 	*list = found.at;
 	return error ? error : found.n;

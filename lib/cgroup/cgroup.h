@@ -131,7 +131,7 @@ int attachment_program(int place_fd, const struct attachment *at);
 int attachment_check(int prog_fd);
 
 /*
- * Lists all attachments below the mount, in tree order. Returns their number or -errno. Free *list
+ * Lists all attachments below the mount, by their paths. Returns their number or -errno. Free *list
  * with attachments_free().
  */
 int attachments_list(struct attachment **list);
