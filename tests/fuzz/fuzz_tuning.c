@@ -92,7 +92,7 @@ int cgroup_place(const char *option, const char *path, char **place, char **belo
 {
 	(void)option;
 	*place = *path ? strdup("") : NULL;
-	*below = *path ? strdup(path) : NULL;
+	*below = *path ? strdup(path + strspn(path, "/")) : NULL; /* "/" is its own place */
 	return *place ? EXIT_DONE : EXIT_USAGE;
 }
 
