@@ -23,7 +23,8 @@ name = f"{system.PREFIX}_0"
 bbrctl("load", "--name", name)
 bbrctl("attach", "--name", name, "--cgroup", outer.path)
 bbrctl("experiment", "start", f"e{os.getpid()}_0", "--cgroup", inner.path, "--arm", "a=cubic", "--arm", f"b={name}")
-subprocess.Popen(ns.command("sleep", "1000"), start_new_session=True)
+sleeper = subprocess.Popen(ns.command("sh", "-c", "echo; exec sleep 1000"), start_new_session=True, stdout=subprocess.PIPE)
+sleeper.stdout.readline()  # it is in the namespace
 print(system.PREFIX, flush=True)
 time.sleep(1000)
 """

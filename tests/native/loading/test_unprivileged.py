@@ -31,7 +31,7 @@ COMMANDS = [
               ["experiment", "stop", "bbrt_no"]]),
     (LOOK | {"CAP_NET_ADMIN"}, [["status"], ["save"], ["experiment", "list"], ["experiment", "status"],
                                 ["experiment", "pause", "bbrt_no"], ["experiment", "resume", "bbrt_no"],
-                                ["experiment", "watch", "bbrt_no"]]),
+                                ["experiment", "watch", "bbrt_no"], ["experiment", "promote", "bbrt_no"]]),
     (LOOK, [["show"], ["profile", "list"], ["profile", "show", "a"], ["rule", "list"], ["rule", "test", "::1"]]),
 ]
 ALL = [(needs, command) for needs, commands in COMMANDS for command in commands]
