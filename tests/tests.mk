@@ -167,6 +167,7 @@ fuzzers: $(FUZZERS) $(CORPORA)
 $(BUILD)/flow: lab/runs/flow.c
 $(BUILD)/start: lab/vm/start.c
 $(BUILD)/peer: lab/studies/peer.c
+$(BUILD)/unusual: tests/lab/unusual.c
 $(BUILD)/flags: lab/vm/flags.c
 $(BUILD)/flags: CFLAGS += -static
 $(BUILD)/measure: tests/native/cost/measure.c
@@ -175,8 +176,8 @@ $(BUILD)/cost: lab/cost/cost.c
 $(BUILD)/recorder: lab/runs/recorder.c
 $(BUILD)/recorder: LDLIBS := -lbpf -lmnl
 $(BUILD)/cost: LDLIBS := -lbpf
-$(BUILD)/flow $(BUILD)/start $(BUILD)/peer $(BUILD)/flags $(BUILD)/measure $(BUILD)/relay: LDLIBS :=
-$(addprefix $(BUILD)/,flow start peer flags measure relay cost recorder):
+$(BUILD)/flow $(BUILD)/start $(BUILD)/peer $(BUILD)/unusual $(BUILD)/flags $(BUILD)/measure $(BUILD)/relay: LDLIBS :=
+$(addprefix $(BUILD)/,flow start peer unusual flags measure relay cost recorder):
 	@mkdir -p $(@D)
 	$(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) $< $(LDLIBS) -o $@
 
@@ -200,7 +201,7 @@ $(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o stall.bpf.o):
 $(BUILD)/write_rules: $(call objects,lab/cost/write_rules.c $(addprefix loader/,self/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start peer flags warp.so cost cost.bpf.o mark_ce.bpf.o stall.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start peer unusual flags warp.so cost cost.bpf.o mark_ce.bpf.o stall.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and the programs that feed its recordings to the algorithm
 
