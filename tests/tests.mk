@@ -193,7 +193,8 @@ $(BUILD)/cost.bpf.o: lab/cost/cost.bpf.c
 $(BUILD)/recorder.bpf.o: lab/runs/recorder.bpf.c
 $(BUILD)/mark_ce.bpf.o: lab/runs/mark_ce.bpf.c
 $(BUILD)/stall.bpf.o: lab/runs/stall.bpf.c
-$(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o stall.bpf.o):
+$(BUILD)/returns.bpf.o: lab/studies/returns.bpf.c
+$(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o stall.bpf.o returns.bpf.o):
 	@mkdir -p $(@D)
 	$(CLANG) $(BPF_CFLAGS) $(DEPS) -c $< -o $@
 
@@ -201,7 +202,7 @@ $(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o stall.bpf.o):
 $(BUILD)/write_rules: $(call objects,lab/cost/write_rules.c $(addprefix loader/,self/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start peer unusual flags warp.so cost cost.bpf.o mark_ce.bpf.o stall.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start peer unusual flags warp.so cost cost.bpf.o mark_ce.bpf.o stall.bpf.o returns.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and the programs that feed its recordings to the algorithm
 

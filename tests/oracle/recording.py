@@ -12,9 +12,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "lab"))
 
 # pylint: disable=wrong-import-position
-from debugger import Debugger
 from runs import experiment, scenario
 from vm import guest, kernels
+from vm.debugger import Debugger
 from vm.kernels import LabError
 
 CC = "bbr"

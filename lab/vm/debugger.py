@@ -83,5 +83,9 @@ class Debugger:
             for words in (f"z0,{address:x},1", "s", f"Z0,{address:x},1"):
                 self._ask(words)
 
+    def leave(self):
+        """Lets the guest run, without a debugger."""
+        self._ask("D")
+
     def close(self):
         self._socket.close()
