@@ -161,6 +161,9 @@ def test_profiles_rules_and_cgroups(bbrctl, load, ns, cgroup):
     assert profiles["draft"]["connections"] == 1 and profiles["default"]["connections"] == 0
     shown = {p["key"]: p["value"] for p in bbrctl.json("show", "--name", name, "--profile", "draft")["params"]}
     assert shown["drain_gain"] == 0.5 and shown["cruise_above_hi"] == 1
+    bbrctl("profile", "add", "--name", name, "wifi")
+    shown = {p["key"]: p["value"] for p in bbrctl.json("show", "--name", name, "--profile", "wifi")["params"]}
+    assert (shown["startup_cwnd_gain"], shown["cwnd_gain"], shown["drain_gain"]) == (4, 3, 0.344)
     close(*ends)
     bbrctl("attach", "--cgroup", cgroup.path, "--name", name)
     with cgroup.entered():
