@@ -166,6 +166,7 @@ struct tcp_sock {
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
+	u32 notsent_lowat;
 	u32 delivered;
 	u32 lost;
 	u32 app_limited;

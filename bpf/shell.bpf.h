@@ -49,6 +49,50 @@ static inline struct shell_sock common_sock_of(struct sock *sk, const struct bbr
 	};
 }
 
+/* ---- what a connection has beside the congestion control (BBR_SOCKET_PARAMS) */
+
+#define IPPROTO_TCP 6
+#define TCP_NOTSENT_LOWAT 25
+#define TCP_BPF_DELACK_MAX 1003 /* microseconds, as the next one */
+#define TCP_BPF_RTO_MIN 1004
+
+static inline bool sets_socket(const struct bbr_params *p)
+{
+	u32 any = 0;
+
+#define X(key, n, unit, dflt, lo, hi, help) any |= p->key[0];
+	BBR_SOCKET_PARAMS(X)
+#undef X
+	return any;
+}
+
+#define SET_TIME_TRIES 6
+
+/*
+ * The kernel refuses less than two of its ticks, whose length a program cannot know. It takes one of
+ * the doubled times, because a tick lasts 1 to 10 ms.
+ */
+static inline void set_socket_time(struct sock *sk, int option, u32 ms)
+{
+	int us = ms * USEC_PER_MSEC;
+
+	for (u32 i = 0; us && i < SET_TIME_TRIES; i++, us *= 2)
+		if (!bpf_setsockopt(sk, IPPROTO_TCP, option, &us, sizeof(us)))
+			return;
+}
+
+/* If the kernel refuses, the socket keeps what it has. */
+static __attribute__((noinline)) int set_socket(struct sock *sk, const struct bbr_params *p)
+{
+	int lowat = p->notsent_lowat[0];
+
+	if (lowat && !tcp_sk(sk)->notsent_lowat)
+		bpf_setsockopt(sk, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof(lowat));
+	set_socket_time(sk, TCP_BPF_RTO_MIN, p->rto_min[0]);
+	set_socket_time(sk, TCP_BPF_DELACK_MAX, p->delack_max[0]);
+	return 0;
+}
+
 SEC("struct_ops/init")
 void BPF_PROG(init, struct sock *sk)
 {
@@ -61,6 +105,8 @@ void BPF_PROG(init, struct sock *sk)
 	s.is_init = true;
 	bbr_init(b, &s);
 	request_pacing(sk);
+	if (unlikely(sets_socket(s.param)))
+		set_socket(sk, s.param);
 	if (is_watched(b))
 		report(sk, BBR_EV_START);
 }

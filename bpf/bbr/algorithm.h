@@ -13,20 +13,6 @@
 
 #define BBR_INFINITE_SSTHRESH 0x7fffffff /* TCP_INFINITE_SSTHRESH */
 
-/*
- * Sets the initial window: start_cwnd, within min_cwnd and max_cwnd. Only if nothing but the SYN
- * was sent (it may count as delivered), and not if the SYN was lost: then the stack sets a window
- * of 1.
- */
-static inline void bbr_init_cwnd(struct shell_sock *sk)
-{
-	u32 cwnd = OPTION(sk, start_cwnd) ? OPTION(sk, start_cwnd) : IN(sk, cwnd);
-
-	cwnd = bbr_bound_cwnd(sk, cwnd);
-	if (cwnd != IN(sk, cwnd) && IN(sk, delivered) <= 1 && !IN(sk, inflight) && IN(sk, cwnd) > 1)
-		bbr_put_cwnd(sk, min_u32(cwnd, IN(sk, snd_cwnd_clamp)));
-}
-
 /* A connection begins, or an existing one switches to BBR. */
 static inline void bbr_init(struct bbr *b, struct shell_sock *sk)
 {
@@ -46,7 +32,7 @@ static inline void bbr_init(struct bbr *b, struct shell_sock *sk)
 	minmax_reset(&b->bw, b->round_count, 0);
 
 	b->has_seen_rtt = 0;
-	bbr_init_cwnd(sk);
+	bbr_init_cwnd(sk, bbr_bound_cwnd(sk, bbr_start_cwnd(sk)));
 	bbr_init_pacing_rate_from_rtt(b, sk);
 
 	b->round_start = 0;

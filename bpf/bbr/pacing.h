@@ -15,14 +15,6 @@ static inline bool bbr_is_rate_bounded(const struct shell_sock *sk)
 	return OPTION(sk, pacing_rate) | OPTION(sk, min_pacing_rate) | OPTION(sk, max_pacing_rate);
 }
 
-/* max_pacing_rate wins over other parameters, and SO_MAX_PACING_RATE wins over all. */
-static inline u64 bbr_limit_rate(const struct shell_sock *sk, u64 rate)
-{
-	if (OPTION(sk, max_pacing_rate))
-		rate = min_u64(rate, OPTION(sk, max_pacing_rate) * BYTES_PER_KBIT);
-	return min_u64(rate, IN(sk, max_pacing_rate));
-}
-
 /* Applies the parameters to the model's rate. Later ones win. */
 static inline u64 bbr_bound_rate(const struct shell_sock *sk, u64 rate)
 {

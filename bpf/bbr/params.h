@@ -106,14 +106,14 @@
 	  "phases of PROBE_BW's cycle: it uses this many of the first probe_bw_gains") \
 	O(drain_to_target, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: PROBE_BW drains until its queue is gone, in cycles of 2 to cycle_len min_rtts") \
-	O(start_cwnd, 1, PACKETS, BBR_V(0), 0, 65535, \
-	  "initial cwnd of a connection; 0: the stack's") \
+	BBR_START_CWND(C) \
 	O(ignore_loss, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: losses and timeouts neither shrink cwnd nor end probing") \
 	O(cpu_gain, 1, GAIN, BBR_V(0), 0, 4095, \
 	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off") \
 	O(make_up_loss, 1, PERCENT, BBR_V(0), 0, 50, \
-	  "pace above pacing_rate so that it arrives although up to this share is lost; no policer; 0: off")
+	  "pace above pacing_rate so that it arrives although up to this share is lost; no policer; 0: off") \
+	BBR_SOCKET_PARAMS(C)
 /* clang-format on */
 
 /* One full set of parameters, each in the unit of its line above. */

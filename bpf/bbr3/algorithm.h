@@ -216,13 +216,14 @@ static inline void bbr_update_mode(struct bbr *b, struct shell_sock *sk, const s
 
 /*
  * True if the ACK carries no new information: the flow is app-limited, its rate is below max_bw,
- * nothing was lost or marked in this loss round, and the window has reached its target.
+ * nothing was lost or marked in this loss round, and the window has reached its target. (A bound of
+ * the rate may be newer than the rate.)
  */
 static inline bool bbr_is_fast_path(const struct bbr *b, const struct shell_sock *sk,
 				    const struct bbr_sample *s)
 {
 	return s->ack->flight.is_app_limited && PARAM(sk, fast_path) && b->try_fast_path &&
-	       s->bw < bbr_max_bw(b) && !b->loss_in_round &&
+	       !OPTION(sk, max_pacing_rate) && s->bw < bbr_max_bw(b) && !b->loss_in_round &&
 	       !(bbr_ecn(sk) && bbr_ecn(sk)->ecn_in_round);
 }
 
@@ -303,6 +304,7 @@ static inline void bbr_init(struct bbr *b, struct shell_sock *sk)
 		sk->more->cwnd_gain = 0;
 	}
 	bbr_init_estimate(b, sk);
+	bbr_init_cwnd(sk, bbr_start_cwnd(sk));
 	bbr_start(b, sk);
 }
 

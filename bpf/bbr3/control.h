@@ -17,14 +17,13 @@
 
 /*
  * At Google's minimum of 1 byte/s a connection stands still. A gain below a parameter's minimum was
- * written past bbrctl: then only SO_MAX_PACING_RATE limits the rate.
+ * written past bbrctl: then only the bounds limit the rate.
  */
 static inline u64 bbr_bw_to_pacing_rate(const struct shell_sock *sk, u64 bw, u32 gain)
 {
 	u64 rate = max_u64(bbr_rate_bytes_per_sec(sk, bw, gain), 1);
 
-	return unlikely(gain < BBR_LEAST_PACING_GAIN) ? IN(sk, max_pacing_rate) :
-							min_u64(rate, IN(sk, max_pacing_rate));
+	return bbr_limit_rate(sk, unlikely(gain < BBR_LEAST_PACING_GAIN) ? ~0ull : rate);
 }
 
 static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct shell_sock *sk)
@@ -36,7 +35,8 @@ static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct shell_soc
 
 /*
  * Until the pipe is full the rate only grows: a low first sample (say, of a connection that had
- * little to send) must not undo STARTUP's first rate.
+ * little to send) must not undo STARTUP's first rate. max_pacing_rate still applies, because it may
+ * be newer than the rate.
  */
 static inline void bbr_set_pacing_rate(struct bbr *b, struct shell_sock *sk, u32 bw, u32 gain)
 {
@@ -46,6 +46,8 @@ static inline void bbr_set_pacing_rate(struct bbr *b, struct shell_sock *sk, u32
 		bbr_init_pacing_rate_from_rtt(b, sk);
 	if (bbr_is_pipe_full(b, sk) || rate > IN(sk, pacing_rate))
 		SET(sk, pacing_rate, rate);
+	else if (OPTION(sk, max_pacing_rate))
+		SET(sk, pacing_rate, bbr_limit_rate(sk, IN(sk, pacing_rate)));
 }
 
 /*

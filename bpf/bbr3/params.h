@@ -114,7 +114,11 @@
 	O(cruise_above_hi, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: CRUISE leaves inflight_lo unchanged (the draft); 0: lowers it to inflight_hi") \
 	O(cpu_gain, 1, GAIN, BBR_V(0), 0, 4095, \
-	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off")
+	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off") \
+	O(max_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
+	  "pace at most at this, whatever other parameters say; 0: no bound") \
+	BBR_START_CWND(C) \
+	BBR_SOCKET_PARAMS(C)
 /* clang-format on */
 
 /* One full set of parameters, each in the unit of its line above. */

@@ -22,6 +22,14 @@ static inline u64 bbr_rate_bytes_per_sec(const struct shell_sock *sk, u64 bw, u3
 	return rate >> BW_SCALE;
 }
 
+/* max_pacing_rate wins over other parameters, and SO_MAX_PACING_RATE wins over all. */
+static inline u64 bbr_limit_rate(const struct shell_sock *sk, u64 rate)
+{
+	if (OPTION(sk, max_pacing_rate))
+		rate = min_u64(rate, OPTION(sk, max_pacing_rate) * BYTES_PER_KBIT);
+	return min_u64(rate, IN(sk, max_pacing_rate));
+}
+
 /* The bandwidth to begin with: the present window, once per RTT. */
 static inline u64 bbr_first_bw(struct bbr *b, const struct shell_sock *sk)
 {

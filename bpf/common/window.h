@@ -14,6 +14,21 @@ static inline void bbr_put_cwnd(struct shell_sock *sk, u32 cwnd)
 	SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1);
 }
 
+static inline u32 bbr_start_cwnd(const struct shell_sock *sk)
+{
+	return PARAM(sk, start_cwnd) ? PARAM(sk, start_cwnd) : IN(sk, cwnd);
+}
+
+/*
+ * Sets the initial window. Only if nothing but the SYN was sent (it may count as delivered), and not
+ * if the SYN was lost: then the stack sets a window of 1.
+ */
+static inline void bbr_init_cwnd(struct shell_sock *sk, u32 cwnd)
+{
+	if (cwnd != IN(sk, cwnd) && IN(sk, delivered) <= 1 && !IN(sk, inflight) && IN(sk, cwnd) > 1)
+		bbr_put_cwnd(sk, min_u32(cwnd, IN(sk, snd_cwnd_clamp)));
+}
+
 /* Remembers the window; the larger one if recovery or PROBE_RTT has cut it. */
 static inline void bbr_save_cwnd(struct bbr *b, const struct shell_sock *sk)
 {

@@ -12,6 +12,8 @@
  * computes with a CONSTANT. An OPTION is off by default, and costs nothing for a connection that
  * uses no option. The order is that of the struct and therefore ABI: a new parameter of either kind
  * goes to the end.
+ *
+ * The shell adds lines of its own, by BBR_SOCKET_PARAMS(CONSTANT) at the end of the table.
  */
 #ifndef BPF_BBR_PARAMS_H
 #define BPF_BBR_PARAMS_H
@@ -32,9 +34,29 @@ enum bbr_param_unit {
 	BBR_U_MSEC, /* milliseconds: 10s */
 	BBR_U_BITRATE, /* bits per second: 1.2mbit */
 	BBR_U_KBITRATE, /* kilobits per second, for what 32 bits of the above cannot hold: 10gbit */
+	BBR_U_BYTES, /* 64k, 1m; a bare number is bytes */
 };
 
 #define BBR_V(...) { __VA_ARGS__ }
+
+/* clang-format off */
+/* The initial window, which each version of BBR has in its own place of the table. */
+#define BBR_START_CWND(C) \
+	C(start_cwnd, 1, PACKETS, BBR_V(0), 0, 65535, \
+	  "initial cwnd of a connection that has sent nothing yet; 0: the kernel's (10, or the route's initcwnd)")
+
+/*
+ * What the shell sets once, when a connection begins or is moved to the instance. 0 leaves what the
+ * socket has. The list is ABI: a later line is another list behind this one.
+ */
+#define BBR_SOCKET_PARAMS(C) \
+	C(notsent_lowat, 1, BYTES, BBR_V(0), 0, 1073741824, \
+	  "TCP_NOTSENT_LOWAT of a connection that begins, unless the application has set it; 0: unchanged") \
+	C(rto_min, 1, MSEC, BBR_V(0), 0, 200, \
+	  "lowest retransmission timeout of a connection that begins, at least two of the kernel's ticks; 0: unchanged") \
+	C(delack_max, 1, MSEC, BBR_V(0), 0, 200, \
+	  "longest delay of ACKs that a connection that begins sends, at least two of the kernel's ticks; 0: unchanged")
+/* clang-format on */
 
 /* Uses of the table: every line, or only those of one kind. */
 #define BBR_NO_PARAM(key, n, unit, dflt, lo, hi, help)

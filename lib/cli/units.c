@@ -114,6 +114,15 @@ void format_bitrate(char *buf, size_t size, __u64 bps)
 	format_unit(buf, size, bitrates, bps);
 }
 
+void format_size(char *buf, size_t size, __u64 bytes)
+{
+	const struct unit *unit = sizes;
+
+	while (unit[1].name && (!bytes || bytes % (__u64)unit->factor))
+		unit++;
+	snprintf(buf, size, "%.15g%s", bytes / unit->factor, unit->name);
+}
+
 size_t format_count(char *buf, __u64 value)
 {
 	char digits[20];

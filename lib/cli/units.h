@@ -36,6 +36,9 @@ const char *parse_error_text(enum parse_error error);
 void format_duration(char *buf, size_t size, __u64 ns);
 void format_bitrate(char *buf, size_t size, __u64 bps);
 
+/* As parse_size() takes it: in the largest unit of which it is a whole number, "64k", "100000". */
+void format_size(char *buf, size_t size, __u64 bytes);
+
 /*
  * Rounded to three digits, byte for byte as ss(8) of iproute2 prints it: "94.5Mbps", "37Gbps". If
  * rounding gives a fourth digit, ss changes to an exponent, and so does this: 999.5 Mbit/s is

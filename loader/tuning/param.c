@@ -53,22 +53,42 @@ const struct param *param_find(const struct algorithm *algorithm, const char *ke
 	return NULL;
 }
 
-static void say_list_of_keys(const struct algorithm *algorithm)
+/* What is set per route, and what a congestion control cannot set. */
+static const struct {
+	const char *key, *why, *remedy;
+} not_ours[] = {
+	{ "init_rwnd", "the handshake announces this window before the congestion control begins",
+	  "the route's initrwnd lowers it, net.ipv4.tcp_rmem raises it" },
+	{ "window_clamp", "the kernel lifts it when it enlarges the receive buffer",
+	  "SO_RCVBUF, or the highest value of net.ipv4.tcp_rmem, bounds the window" },
+};
+
+/* Says why there is no parameter of this key. where: the verb, or the assignment. */
+static int refuse_key(const struct algorithm *algorithm, const char *where, const char *key,
+		      size_t len)
 {
+	for (size_t i = 0; i < sizeof(not_ours) / sizeof(not_ours[0]); i++) {
+		if (strlen(not_ours[i].key) != len || strncmp(not_ours[i].key, key, len))
+			continue;
+		err("%s: no parameter %.*s: %s", where, (int)len, key, not_ours[i].why);
+		remedy("%s", not_ours[i].remedy);
+		return EXIT_USAGE;
+	}
+	err("%s: no parameter is called %.*s", where, (int)len, key);
 	if (algorithm == algorithms[0])
 		remedy("bbrctl show --defaults lists all keys");
 	else
 		remedy("bbrctl show --defaults --algorithm %s lists all keys", algorithm->name);
+	return EXIT_USAGE;
 }
 
 int param_check_keys(const struct algorithm *algorithm, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		if (param_find(algorithm, argv[i], strlen(argv[i])))
-			continue;
-		err("%s: no parameter is called %s", argv[0], argv[i]);
-		say_list_of_keys(algorithm);
-		return EXIT_USAGE;
+		size_t len = strlen(argv[i]);
+
+		if (!param_find(algorithm, argv[i], len))
+			return refuse_key(algorithm, argv[0], argv[i], len);
 	}
 	return EXIT_DONE;
 }
@@ -223,12 +243,8 @@ int param_assign(const char *assignment, struct param_set *set)
 		return EXIT_USAGE;
 	}
 	param = param_find(set->algorithm, assignment, eq - assignment);
-	if (!param) {
-		err("%s: no parameter is called %.*s", assignment, (int)(eq - assignment),
-		    assignment);
-		say_list_of_keys(set->algorithm);
-		return EXIT_USAGE;
-	}
+	if (!param)
+		return refuse_key(set->algorithm, assignment, assignment, eq - assignment);
 	list = mem_copy(eq + 1);
 	ret = assign_list(param, eq + 1, list, values);
 	free(list);

@@ -32,6 +32,8 @@ static const struct param_notation notations[] = {
 			    format_bitrate, 1 },
 	[BBR_U_KBITRATE] = { "bps", "a rate of whole kbit/s, such as 100mbit or 64kbit",
 			     parse_bitrate, format_bitrate, 1e3 },
+	[BBR_U_BYTES] = { "bytes", "a size of whole bytes, such as 128k or 1m", parse_size,
+			  format_size, 1 },
 };
 
 const struct param_notation *param_notation(const struct param *param)

@@ -7,7 +7,8 @@
 /* clang-format off */
 #define BBR_PARAMS(C, O) \
 	C(window, 1, PACKETS, BBR_V(10), 2, 1000, \
-	  "the window, whatever happens")
+	  "the window, whatever happens") \
+	BBR_SOCKET_PARAMS(C)
 /* clang-format on */
 
 struct bbr_params {

@@ -66,6 +66,9 @@ static const struct row first_version[] = {
 	{ "ignore_loss", 1, BBR_U_COUNT, { 0 } },
 	{ "cpu_gain", 1, BBR_U_GAIN, { 0 } },
 	{ "make_up_loss", 1, BBR_U_PERCENT, { 0 } },
+	{ "notsent_lowat", 1, BBR_U_BYTES, { 0 } },
+	{ "rto_min", 1, BBR_U_MSEC, { 0 } },
+	{ "delack_max", 1, BBR_U_MSEC, { 0 } },
 };
 
 static const struct row table[] = {

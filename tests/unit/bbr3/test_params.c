@@ -59,6 +59,11 @@ TEST(defaults_are_googles_constants)
 		{ 0 },
 		{ 0 },
 		{ 0 },
+		{ 0 },
+		{ 0 },
+		{ 0 },
+		{ 0 },
+		{ 0 },
 	};
 	FIXTURE;
 
