@@ -181,6 +181,8 @@ static void check_main(const struct conn *was, const struct conn *is)
 		cuts += hi < was->b.inflight_hi;
 		growths += hi > was->b.inflight_hi;
 	}
+	if (is->sk.param->max_pacing_rate[0])
+		CHECK(is->sk.pacing_rate <= is->sk.param->max_pacing_rate[0] * 125ull);
 	/* A window that the ACK has set is within its cap. */
 	if (is->sk.cwnd != was->sk.cwnd)
 		CHECK(is->sk.cwnd <= max_u32(is->sk.snd_cwnd_clamp, 1));

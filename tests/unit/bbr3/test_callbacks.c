@@ -66,6 +66,38 @@ TEST(connection_begins_without_an_rtt)
 	assert_true(f->sk.ect_permanent);
 }
 
+/* start_cwnd: the cases of test_options.c of version 1, which has the same function. */
+TEST(connection_begins_with_start_cwnd)
+{
+	FIXTURE;
+
+	f->sk.delivered = 1;
+	f->sk.inflight = 0;
+	f->sk.cwnd = 10;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->sk.cwnd, 10);
+	f->p.start_cwnd[0] = 50;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->sk.cwnd, 50);
+	assert_int_equal(f->b.init_cwnd, 50);
+	assert_int_equal(f->sk.pacing_rate, 21450805 / 2);
+	f->sk.cwnd = 1;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->sk.cwnd, 1);
+	f->sk.cwnd = 2;
+	f->sk.snd_cwnd_clamp = 20;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->sk.cwnd, 20);
+	f->sk.inflight = 1;
+	f->sk.cwnd = 10;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->sk.cwnd, 10);
+	f->sk.inflight = 0;
+	f->sk.delivered = 2;
+	bbr_init(&f->b, &f->sk);
+	assert_int_equal(f->sk.cwnd, 10);
+}
+
 TEST(restart_of_a_limited_flow_paces_at_bw)
 {
 	FIXTURE;
@@ -310,6 +342,8 @@ TEST(what_the_fast_path_takes)
 	assert_false(bbr_is_fast_path(&f->b, &f->sk, &f->s));
 	f->sk.more = NULL;
 	assert_true(bbr_is_fast_path(&f->b, &f->sk, &f->s));
+	f->p.max_pacing_rate[0] = 1000; /* perhaps newer than the rate */
+	assert_false(bbr_is_fast_path(&f->b, &f->sk, &f->s));
 }
 
 TEST(fast_path_leaves_model_and_control)
@@ -547,6 +581,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(connection_begins),
 		T(connection_begins_without_an_rtt),
+		T(connection_begins_with_start_cwnd),
 		T(restart_of_a_limited_flow_paces_at_bw),
 		T(restart_in_other_modes_leaves_the_rate),
 		T(pause_of_the_network_is_no_restart),

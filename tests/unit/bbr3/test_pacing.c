@@ -40,6 +40,34 @@ TEST(rate_is_capped_at_the_sockets_maximum)
 	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), 0);
 }
 
+TEST(rate_is_capped_by_max_pacing_rate)
+{
+	FIXTURE;
+
+	f->p.max_pacing_rate[0] = 8000; /* kbit/s: a million bytes */
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), 1000000);
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 0), 1000000);
+	f->p.max_pacing_rate[0] = 80000;
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), RATE);
+	f->sk.max_pacing_rate = 5;
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), 5);
+}
+
+/* A bound that is newer than the rate holds before the pipe is full, too. */
+TEST(new_bound_lowers_the_rate_at_once)
+{
+	FIXTURE;
+
+	f->b.full_bw_reached = 0;
+	f->sk.pacing_rate = RATE + 1;
+	f->p.max_pacing_rate[0] = 8000;
+	bbr_set_pacing_rate(&f->b, &f->sk, BW, 256);
+	assert_int_equal(f->sk.pacing_rate, 1000000);
+	f->sk.pacing_rate = 999999;
+	bbr_set_pacing_rate(&f->b, &f->sk, 1, 256);
+	assert_int_equal(f->sk.pacing_rate, 999999);
+}
+
 TEST(first_rate_is_of_cwnd_and_srtt)
 {
 	FIXTURE;
@@ -191,6 +219,8 @@ int main(void)
 		T(no_rate_is_0),
 		T(gain_of_no_parameter_paces_nothing),
 		T(rate_is_capped_at_the_sockets_maximum),
+		T(rate_is_capped_by_max_pacing_rate),
+		T(new_bound_lowers_the_rate_at_once),
 		T(first_rate_is_of_cwnd_and_srtt),
 		T(first_rate_without_rtt_is_of_1_ms),
 		T(rate_follows_bw_once_the_pipe_is_full),

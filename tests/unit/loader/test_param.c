@@ -240,6 +240,61 @@ static void slow_rates_are_warned_of(void **state)
 	capture_free();
 }
 
+static void sizes_are_in_binary_steps(void **state)
+{
+	static const char *const wrong[] = { "2g", "1073741825", "1.0001k", "1kbit", "-1", "" };
+	static const struct {
+		const char *text, *back;
+		__u32 bytes;
+	} sizes[] = {
+		{ "128k", "128k", 131072 }, { "131072", "128k", 131072 },
+		{ "1.5k", "1536", 1536 },   { "0", "0", 0 },
+		{ "1g", "1g", 1 << 30 },    { "1000", "1000", 1000 },
+		{ "3m", "3m", 3 << 20 },
+	};
+	struct param_set set = param_set_default(algorithms[0]);
+	const struct param *lowat = param_find(algorithms[0], "notsent_lowat", 13);
+	char text[PARAM_TEXT_LEN];
+
+	(void)state;
+	assert_string_equal(param_notation(lowat)->json, "bytes");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		snprintf(text, sizeof(text), "notsent_lowat=%s", sizes[i].text);
+		assert_int_equal(param_assign(text, &set), EXIT_DONE);
+		assert_int_equal(set.value[lowat->first], sizes[i].bytes);
+		param_format(lowat, &set, text, sizeof(text));
+		assert_string_equal(text, sizes[i].back);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(text, sizeof(text), "notsent_lowat=%s", wrong[i]);
+		assert_int_equal(param_assign(text, &set), EXIT_USAGE);
+	}
+}
+
+static void what_a_route_sets_is_refused_with_a_reason(void **state)
+{
+	struct param_set set = param_set_default(algorithms[0]);
+	char verb[] = "show", key[] = "window_clamp";
+	char *keys[] = { verb, key };
+
+	(void)state;
+	capture_begin();
+	assert_int_equal(param_assign("init_rwnd=20", &set), EXIT_USAGE);
+	assert_int_equal(param_check_keys_early(2, keys), EXIT_USAGE);
+	assert_int_equal(param_assign("init_rwn=20", &set), EXIT_USAGE);
+	assert_int_equal(param_assign("init_rwnd2=20", &set), EXIT_USAGE);
+	capture_end();
+	assert_non_null(strstr(captured_messages(),
+			       "init_rwnd=20: no parameter init_rwnd: the handshake announces this "
+			       "window before the congestion control begins\n"));
+	assert_non_null(strstr(captured_messages(),
+			       "show: no parameter window_clamp: the kernel lifts it when it "
+			       "enlarges the receive buffer\n"));
+	assert_non_null(strstr(captured_messages(), "no parameter is called init_rwn\n"));
+	assert_non_null(strstr(captured_messages(), "no parameter is called init_rwnd2\n"));
+	capture_free();
+}
+
 static void assert_limit(const struct param *param, const struct algorithm *algorithm, __u32 beyond)
 {
 	struct param_set set = param_set_default(algorithm);
@@ -277,6 +332,8 @@ int main(void)
 		cmocka_unit_test(json_has_numbers_of_the_unit),
 		cmocka_unit_test(every_table_is_whole_and_comes_back_from_text),
 		cmocka_unit_test(slow_rates_are_warned_of),
+		cmocka_unit_test(sizes_are_in_binary_steps),
+		cmocka_unit_test(what_a_route_sets_is_refused_with_a_reason),
 		cmocka_unit_test(every_range_ends_where_it_says),
 	};
 
