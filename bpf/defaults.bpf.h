@@ -2,8 +2,8 @@
 /*
  * What an algorithm is. Its folder must have:
  *
- *	params.h	BBR_PARAMS(C, O), the table of parameters (bpf_bbr/params.h);
- *			struct bbr_params, BBR_PARAMS_DEFAULT
+ *	params.h	BBR_PARAMS(C, O), the table of parameters, with the shell's BBR_SOCKET_PARAMS(C)
+ *			(bpf_bbr/params.h); struct bbr_params, BBR_PARAMS_DEFAULT
  *	event.h		BBR_ALGORITHM, its name; struct bbr_tail, its own part of an event, at most
  *			BBR_EVENT_TAIL_MAX bytes
  *	algorithm.h	struct bbr, the state of a connection, at most 104 bytes (icsk_ca_priv). It is

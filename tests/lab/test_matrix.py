@@ -184,6 +184,21 @@ def test_rules_choose_the_profile(steps):
     assert "4: --mark 0 --profile by_mark\nlab_bbr: 7 rules deleted" in text
 
 
+@pytest.mark.parametrize("algorithm", ["bbr", "bbr3"])
+def test_sockets_begin_as_their_profile_says(steps, algorithm):
+    """A timeout is the RTT and 20 instead of 200 ms; an ACK without data takes at most 8 instead of 40 ms (and a tick)."""
+    text = steps["socket"]
+    found = {tuple(line.split()[:2]): int(line.split()[2]) for line in text.splitlines()
+             if line.startswith(f"{algorithm}_")}
+    plain, own = ({value: found[f"{algorithm}_{which}", value] for value in ("cwnd", "rto", "rtt_us")}
+                  for which in ("plain", "set"))
+    assert plain["cwnd"] == 10 and own["cwnd"] == 40, text
+    assert plain["rto"] * 10 >= 200 + plain["rtt_us"] // 1000 - 10, text
+    assert own["rto"] * 10 <= 60 + own["rtt_us"] // 1000, text
+    assert plain["rtt_us"] - own["rtt_us"] >= 15_000, text
+    assert [end["received_bytes"] for end in matrix.ends(text)] == [40_000] * 4, text
+
+
 def test_version_3_is_registered_and_taken_away(steps):
     text = steps["bbr3"]
     assert "Registered tcp_congestion_ops bpf_bbr3" in text and "Unregistered tcp_congestion_ops bpf_bbr3" in text

@@ -2,7 +2,6 @@
 """What the shell sets on a socket when a connection begins: seen by getsockopt(), ss and how long an ACK takes."""
 import fcntl
 import socket
-import statistics
 import struct
 import termios
 import time
@@ -10,10 +9,10 @@ import time
 import pytest
 
 import ss
-from transfer import MB, Transfer, connect, get_cc, listen, new_socket, set_cc
+from transfer import MB, Transfer, accept, connect, get_cc, listen, new_socket, set_cc
 
 TCP_NOTSENT_LOWAT = 25
-ROUNDS = 40  # the kernel lowers a timeout by a quarter each round trip
+ROUNDS = 20  # the kernel lowers a timeout by a quarter each round trip
 ALGORITHMS = pytest.mark.parametrize("algorithm", ["bbr", "bbr3"])
 
 
@@ -21,32 +20,37 @@ def lowat(sock):
     return sock.getsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT)
 
 
-def exchange(sock, peer, rounds=ROUNDS):
-    for _ in range(rounds):
-        sock.sendall(b"x")
-        assert peer.recv(1) == b"x"
-        peer.sendall(b"y")
-        assert sock.recv(1) == b"y"
-
-
-def timeout_ms(ns, sock):
+def shown(ns, sock, key):
     (end,) = ss.sockets(ns, "sport", "=", str(sock.getsockname()[1])).values()
-    return end.number("rto")
+    return end.number(key)
 
 
-def ack_delays_ms(sock, peer, n=7):
-    """How long the peer delays an ACK that carries no data."""
+def timeout_ms(ns, sock, peer, n=8):
+    """The lowest of n: a busy host makes it longer for a while."""
+    found = []
+    for _ in range(n):
+        for _ in range(ROUNDS):
+            sock.sendall(b"x")
+            assert peer.recv(1) == b"x"
+            peer.sendall(b"y")
+            assert sock.recv(1) == b"y"
+        found.append(shown(ns, sock, "rto"))
+    return min(found)
+
+
+def ack_delay_ms(sock, peer, n=9):
+    """How long the peer delays an ACK that carries no data: the shortest of n, as the host may be busy."""
     delays = []
     for _ in range(n):
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
-        sock.sendall(b"x")
         start = time.monotonic()
+        sock.sendall(b"x")
         while struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]:
             assert time.monotonic() < start + 5
             time.sleep(0.0002)
         delays.append((time.monotonic() - start) * 1e3)
         assert peer.recv(1) == b"x"
-    return delays
+    return min(delays)
 
 
 def pair(ns, name, before=lambda sock: None):
@@ -56,35 +60,31 @@ def pair(ns, name, before=lambda sock: None):
     before(sock)
     before(listener)
     sock.connect(listener.getsockname())
-    return sock, listener.accept()[0]
+    return sock, accept(listener)
 
 
 @ALGORITHMS
 def test_a_connection_begins_with_them(load, ns, algorithm):
     plain = load(algorithm=algorithm)
     sock, peer = pair(ns, plain)
-    exchange(sock, peer)
     assert lowat(sock) == lowat(peer) == 0
-    assert timeout_ms(ns, sock) >= 200
-    assert statistics.median(ack_delays_ms(sock, peer)) > 30  # TCP_DELACK_MIN is 40 ms
+    assert timeout_ms(ns, sock, peer) >= 200
+    assert ack_delay_ms(sock, peer) > 30  # TCP_DELACK_MIN is 40 ms
 
     name = load("notsent_lowat=128k", "rto_min=30ms", "delack_max=10ms", "start_cwnd=32", algorithm=algorithm)
     sock, peer = pair(ns, name)
-    (begun,) = ss.sockets(ns, "sport", "=", str(sock.getsockname()[1])).values()
-    assert begun.number("cwnd") == 32
-    exchange(sock, peer)
+    assert shown(ns, sock, "cwnd") == 32
     assert lowat(sock) == lowat(peer) == 128 * 1024
-    assert 30 <= timeout_ms(ns, sock) < 60
-    assert statistics.median(ack_delays_ms(sock, peer)) < 25
+    assert 30 <= timeout_ms(ns, sock, peer) < 60
+    assert ack_delay_ms(sock, peer) < 25
     Transfer(sock, peer, MB).finish()
 
 
 def test_what_the_kernel_refuses_is_the_least_that_it_takes(load, ns):
     """A timer below two ticks: two ticks, which are 2 to 20 ms."""
     sock, peer = pair(ns, load("rto_min=1ms", "delack_max=1ms"))
-    exchange(sock, peer)
-    assert timeout_ms(ns, sock) < 40
-    assert statistics.median(ack_delays_ms(sock, peer)) < 25
+    assert timeout_ms(ns, sock, peer) < 40
+    assert ack_delay_ms(sock, peer) < 25
     Transfer(sock, peer, MB).finish()
 
 
@@ -102,11 +102,9 @@ def test_a_profile_has_its_own(bbrctl, load, ns):
     bbrctl("profile", "add", "--name", name, "near", "notsent_lowat=64k", "rto_min=20ms")
     bbrctl("rule", "add", "--name", name, "--dport", listener.getsockname()[1], "--profile", "near")
     sock, peer = connect(ns, listener, cc=name)
-    exchange(sock, peer)
-    assert lowat(sock) == 64 * 1024 and timeout_ms(ns, sock) < 60
+    assert lowat(sock) == 64 * 1024 and timeout_ms(ns, sock, peer) < 60
     other = pair(ns, name)
-    exchange(*other)
-    assert lowat(other[0]) == 0 and timeout_ms(ns, other[0]) >= 200
+    assert lowat(other[0]) == 0 and timeout_ms(ns, *other) >= 200
 
 
 def test_open_connections_keep_what_they_have(bbrctl, load, ns):
@@ -114,9 +112,8 @@ def test_open_connections_keep_what_they_have(bbrctl, load, ns):
     name = load("notsent_lowat=64k")
     sock, peer = pair(ns, name)
     bbrctl("set", "--name", name, "notsent_lowat=1m", "rto_min=20ms")
-    exchange(sock, peer)
-    assert lowat(sock) == 64 * 1024 and timeout_ms(ns, sock) >= 200
-    assert lowat(pair(ns, name)[0]) == MB * 1.048576
+    assert lowat(sock) == 64 * 1024 and timeout_ms(ns, sock, peer) >= 200
+    assert lowat(pair(ns, name)[0]) == 1 << 20
 
 
 @pytest.mark.parametrize("how", ["migrate", "setsockopt"])
@@ -131,19 +128,14 @@ def test_a_connection_that_moves(bbrctl, load, ns, how):
 
     name = load("notsent_lowat=128k", "rto_min=30ms", "start_cwnd=500")
     sock, peer = pair(ns, "cubic")
-    exchange(sock, peer)
-    assert lowat(sock) == 0 and timeout_ms(ns, sock) >= 200
+    assert lowat(sock) == 0 and timeout_ms(ns, sock, peer) >= 200
     move("cubic", name)
-    exchange(sock, peer)
-    assert lowat(sock) == 128 * 1024 and timeout_ms(ns, sock) < 60
-    (end,) = ss.sockets(ns, "sport", "=", str(sock.getsockname()[1])).values()
-    assert end.number("cwnd") < 500
+    assert lowat(sock) == 128 * 1024 and timeout_ms(ns, sock, peer) < 60
+    assert shown(ns, sock, "cwnd") < 500
     move(name, "cubic")
-    exchange(sock, peer)
-    assert lowat(sock) == 128 * 1024 and timeout_ms(ns, sock) < 60
+    assert lowat(sock) == 128 * 1024 and timeout_ms(ns, sock, peer) < 60
     move("cubic", load())
-    exchange(sock, peer)
-    assert lowat(sock) == 128 * 1024 and timeout_ms(ns, sock) < 60
+    assert lowat(sock) == 128 * 1024 and timeout_ms(ns, sock, peer) < 60
     Transfer(sock, peer, MB).finish()
 
 
