@@ -14,12 +14,12 @@ if [ "$PATH_KIND" = netem ]; then
 	tc -n rtr qdisc add dev r1 root netem rate 10mbit limit $queue
 	tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
 	to=10.0.2.1
-	at() { ip netns exec "$@"; }
-	send() { at snd flow -c $to -p 5001 "$@"; }
+	snd=(ip netns exec snd) rcv=(ip netns exec rcv)
+	send() { "${snd[@]}" flow -c $to -p 5001 "$@"; }
 	ip netns exec rcv flow -l 5001 >/dev/null &
 else
 	to=127.0.0.1
-	at() { "${@:2}"; }
+	snd=() rcv=()
 	send() { flow -c $to -p 5001 -m 10000 "$@"; }
 	flow -l 5001 >/dev/null &
 fi
@@ -218,25 +218,29 @@ bbrctl rule flush --name lab_bbr
 rmdir /sys/fs/cgroup/lab/below /sys/fs/cgroup/lab
 
 # Forty packets, one by one: the first window, the timeout in 10 ms, and the RTT with the ACK's delay. Without and with parameters.
+# The receiver is busy with another connection: a socket whose data is read as it comes does not delay its ACKs.
 step socket
 packets=()
 for _ in {1..40}; do
 	packets+=(bytes:1000 pause:100)
 done
 few() {
-	at snd flow -c $to -p 5003 -C lab_socket -i 10 "${packets[@]}" >/tmp/samples &
+	"${snd[@]}" flow -c $to -p 5003 bytes:1 pause:6000 >/dev/null &
+	first=$!
+	sleep 0.2
+	"${snd[@]}" flow -c $to -p 5003 -C lab_socket -i 10 "${packets[@]}" >/tmp/samples &
 	flow=$!
 	sleep 4
 	# shellcheck disable=SC2016
-	echo "$1 rto $(at snd awk '$3 ~ /:138B$/ && $4 == "01" { print $13 }' /proc/net/tcp6)"
-	wait $flow
+	echo "$1 rto $("${snd[@]}" awk '$3 ~ /:138B$/ && $10 > inode { inode = $10; rto = $13 } END { print rto }' /proc/net/tcp6)"
+	wait $flow $first
 	sed -n "1s/.*\"cwnd\":\([0-9]*\),.*/$1 cwnd \1/p" /tmp/samples
 	sed -n "s/.*\"rtt_us\":\([0-9]*\),\"min.*/$1 rtt_us \1/p" /tmp/samples | tail -1
 	grep '"end"' /tmp/samples
 }
 for algorithm in bbr bbr3; do
 	bbrctl load --algorithm $algorithm --name lab_socket
-	at rcv flow -l 5003 -C lab_socket >/dev/null &
+	"${rcv[@]}" flow -l 5003 -C lab_socket >/dev/null &
 	listener=$!
 	sleep 0.1
 	few ${algorithm}_plain
