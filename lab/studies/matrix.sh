@@ -218,22 +218,21 @@ bbrctl rule flush --name lab_bbr
 rmdir /sys/fs/cgroup/lab/below /sys/fs/cgroup/lab
 
 # Forty packets, one by one: the first window, the timeout in 10 ms, and the RTT with the ACK's delay. Without and with parameters.
-# The receiver is busy with another connection: a socket whose data is read as it comes does not delay its ACKs.
+# The receiver stands still meanwhile: a socket whose data is read as it comes does not delay its ACKs.
 step socket
 packets=()
 for _ in {1..40}; do
 	packets+=(bytes:1000 pause:100)
 done
 few() {
-	"${snd[@]}" flow -c $to -p 5003 bytes:1 pause:6000 >/dev/null &
-	first=$!
-	sleep 0.2
+	kill -STOP $listener
 	"${snd[@]}" flow -c $to -p 5003 -C lab_socket -i 10 "${packets[@]}" >/tmp/samples &
 	flow=$!
 	sleep 4
 	# shellcheck disable=SC2016
-	echo "$1 rto $("${snd[@]}" awk '$3 ~ /:138B$/ && $10 > inode { inode = $10; rto = $13 } END { print rto }' /proc/net/tcp6)"
-	wait $flow $first
+	echo "$1 rto $("${snd[@]}" awk '$3 ~ /:138B$/ && $4 == "01" { print $13 }' /proc/net/tcp6)"
+	kill -CONT $listener
+	wait $flow
 	sed -n "1s/.*\"cwnd\":\([0-9]*\),.*/$1 cwnd \1/p" /tmp/samples
 	sed -n "s/.*\"rtt_us\":\([0-9]*\),\"min.*/$1 rtt_us \1/p" /tmp/samples | tail -1
 	grep '"end"' /tmp/samples
