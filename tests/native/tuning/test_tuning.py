@@ -53,8 +53,8 @@ class Flow:
 def run(bbrctl, load, monitor, new_path):
     """Starts a flow with some parameters, and ends it."""
     @contextlib.contextmanager
-    def start(*assignments, **kwargs):
-        name = load(*assignments)
+    def start(*assignments, algorithm="bbr", **kwargs):
+        name = load(*assignments, algorithm=algorithm)
         flow = Flow(monitor, new_path(**kwargs), name)
         yield flow
         bbrctl("reset", "--name", name, status=None)  # or the rest of the socket's data would go as slowly as the test had it
@@ -131,6 +131,15 @@ def test_bounds_of_the_rate(run):
         flow.wait_for(in_mode("PROBE_RTT", 10), "PROBE_RTT")
         rates = {e["pacing_rate_bps"] for e in acks(flow.watching)}
         assert min(rates) >= 7_000_000 and max(rates) == 9_000_000
+
+
+def test_upper_bound_of_the_rate_of_version_3(run, bbrctl):
+    with run("max_pacing_rate=9mbit", algorithm="bbr3") as flow:
+        flow.wait_for(in_mode("PROBE_BW", 200), "PROBE_BW")
+        assert max(e["pacing_rate_bps"] for e in acks(flow.watching)) == 9_000_000
+        now = flow.changed(bbrctl, flow.name, "max_pacing_rate=3mbit")
+        flow.wait_for(lambda m: len(flow.after(now)) > 50, "ACKs")
+        assert max(e["pacing_rate_bps"] for e in flow.after(now)) == 3_000_000
 
 
 def test_bounds_of_the_window(run):
