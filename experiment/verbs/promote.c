@@ -140,7 +140,7 @@ static int make_lines(const struct experiment_handle *h, const struct experiment
 	ret = instance_get(arm->cc, &inst);
 	if (ret)
 		return ret;
-	ret = machine_kernel_read(arm->cc, &found);
+	ret = machine_kernel_read(arm->cc, NULL, &found);
 	if (!ret)
 		ret = make_instance(h, arm, machine_instance(&found, arm->cc), &m);
 	if (!ret) {

@@ -51,6 +51,7 @@ struct bbr_abi {
 	"bbr_defaults" /* bbrctl's, if any: inode of a namespace -> its default before */
 #define BBR_MAP_APPLIED \
 	"bbr_applied" /* bbrctl's, if apply made it: inodes of namespaces whose default it set */
+#define BBR_MAP_ROUTES "bbr_routes" /* bbrctl's, if any: routes whose congctl an apply set */
 #define BBR_MAP_MORE \
 	"bbr_more" /* socket storage: the second part of the state, if the algorithm has one */
 #define BBR_MAP_RINGS "bbr_rings" /* array of ring buffers, one a subscriber */

@@ -101,6 +101,7 @@ static int note_map(__u32 id, struct instance *inst)
 		{ BBR_MAP_RINGS, &inst->rings_id },
 		{ BBR_MAP_DEFAULTS, &inst->defaults_id },
 		{ BBR_MAP_APPLIED, &inst->applied_id },
+		{ BBR_MAP_ROUTES, &inst->routes_id },
 		{ INSTANCE_MAP_ASSIGNED, &inst->assigned_id },
 	};
 	struct bpf_map_info info;

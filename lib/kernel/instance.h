@@ -31,6 +31,7 @@ struct instance {
 	__u32 rings_id;
 	__u32 defaults_id; /* 0: there is none */
 	__u32 applied_id; /* 0: no apply made it */
+	__u32 routes_id; /* 0: there is none */
 	__u32 assigned_id; /* 0: loaded by a version without experiments */
 	__u32 link_id; /* of the link that registers it; 0: it is registered without one */
 	__u32 users; /* sockets and namespace defaults that use it now, as the kernel counts them */

@@ -4,15 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <linux/gen_stats.h>
-#include <linux/netlink.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
 #include "cli/err.h"
+#include "netlink.h"
 #include "qdisc.h"
 
 struct reading {
@@ -22,7 +20,6 @@ struct reading {
 	int mq_index;
 	__u32 mq_handle;
 	char mq_kind[16];
-	int error;
 };
 
 /* The device's entry, which is new unless it was the last. NULL: none. */
@@ -56,47 +53,19 @@ static bool is_plain(const char *kind)
 	return false;
 }
 
-/* The attributes of a qdisc, or of one of its nested attributes, by their types. */
-struct attributes {
-	const struct rtattr *of[TCA_MAX + 1];
-};
-
-static struct attributes attributes_of(const void *first, int len)
+static void add_fq(struct fq_counts *fq, const struct netlink_attributes *qdisc)
 {
-	struct attributes all = {};
-
-	for (const struct rtattr *a = first; RTA_OK(a, len); a = RTA_NEXT(a, len))
-		if ((a->rta_type & NLA_TYPE_MASK) <= TCA_MAX)
-			all.of[a->rta_type & NLA_TYPE_MASK] = a;
-	return all;
-}
-
-static struct attributes nested_in(const struct rtattr *a)
-{
-	return a ? attributes_of(RTA_DATA(a), RTA_PAYLOAD(a)) : (struct attributes){};
-}
-
-/* Copies the beginning of an attribute; what it does not have stays 0. */
-static void copy_from(const struct rtattr *a, void *to, size_t size)
-{
-	memset(to, 0, size);
-	if (a)
-		memcpy(to, RTA_DATA(a), RTA_PAYLOAD(a) < size ? RTA_PAYLOAD(a) : size);
-}
-
-static void add_fq(struct fq_counts *fq, const struct attributes *qdisc)
-{
-	const struct attributes stats = nested_in(qdisc->of[TCA_STATS2]),
-				options = nested_in(qdisc->of[TCA_OPTIONS]);
+	const struct netlink_attributes stats = netlink_nested(qdisc->of[TCA_STATS2]),
+					options = netlink_nested(qdisc->of[TCA_OPTIONS]);
 	struct gnet_stats_basic sent;
 	struct gnet_stats_queue queue;
 	struct tc_fq_qd_stats own;
 
-	copy_from(stats.of[TCA_STATS_BASIC], &sent, sizeof(sent));
-	copy_from(stats.of[TCA_STATS_QUEUE], &queue, sizeof(queue));
-	copy_from(stats.of[TCA_STATS_APP], &own, sizeof(own));
-	copy_from(options.of[TCA_FQ_PLIMIT], &fq->limit, sizeof(fq->limit));
-	copy_from(options.of[TCA_FQ_FLOW_PLIMIT], &fq->flow_limit, sizeof(fq->flow_limit));
+	netlink_copy(stats.of[TCA_STATS_BASIC], &sent, sizeof(sent));
+	netlink_copy(stats.of[TCA_STATS_QUEUE], &queue, sizeof(queue));
+	netlink_copy(stats.of[TCA_STATS_APP], &own, sizeof(own));
+	netlink_copy(options.of[TCA_FQ_PLIMIT], &fq->limit, sizeof(fq->limit));
+	netlink_copy(options.of[TCA_FQ_FLOW_PLIMIT], &fq->flow_limit, sizeof(fq->flow_limit));
 	fq->n++;
 	fq->packets += sent.packets;
 	fq->drops += queue.drops;
@@ -104,7 +73,7 @@ static void add_fq(struct fq_counts *fq, const struct attributes *qdisc)
 }
 
 /* queue: which of those below mq, 0 for a root. */
-static void take_queue(struct reading *r, int index, const struct attributes *qdisc,
+static void take_queue(struct reading *r, int index, const struct netlink_attributes *qdisc,
 		       unsigned int queue)
 {
 	const char *kind = RTA_DATA(qdisc->of[TCA_KIND]);
@@ -129,15 +98,14 @@ static void take_queue(struct reading *r, int index, const struct attributes *qd
 }
 
 /* Takes the root of a device or, below mq, each of its queues. */
-static void take(struct reading *r, const struct nlmsghdr *head)
+static void take(const struct nlmsghdr *head, void *data)
 {
+	struct reading *r = data;
 	const struct tcmsg *tc = NLMSG_DATA(head);
-	int len = head->nlmsg_len - NLMSG_LENGTH(sizeof(*tc));
-	const struct attributes qdisc =
-		attributes_of((const char *)tc + NLMSG_ALIGN(sizeof(*tc)), len);
+	const struct netlink_attributes qdisc = netlink_attributes_of(head, sizeof(*tc));
 	const char *kind;
 
-	if (!qdisc.of[TCA_KIND])
+	if (head->nlmsg_type != RTM_NEWQDISC || !qdisc.of[TCA_KIND])
 		return;
 	kind = RTA_DATA(qdisc.of[TCA_KIND]);
 	if (tc->tcm_parent == TC_H_ROOT && (!strcmp(kind, "mq") || !strcmp(kind, "mqprio"))) {
@@ -152,26 +120,6 @@ static void take(struct reading *r, const struct nlmsghdr *head)
 	}
 }
 
-/* True if more is to come. */
-static bool read_answer(int fd, struct reading *r)
-{
-	static char buf[1 << 16] __attribute__((aligned(NLMSG_ALIGNTO)));
-	ssize_t len = recv(fd, buf, sizeof(buf), 0);
-
-	if (len < 0)
-		r->error = -errno;
-	for (const struct nlmsghdr *head = (const void *)buf; !r->error && NLMSG_OK(head, len);
-	     head = NLMSG_NEXT(head, len)) {
-		if (head->nlmsg_type == NLMSG_DONE)
-			return false;
-		if (head->nlmsg_type == NLMSG_ERROR)
-			r->error = ((const struct nlmsgerr *)NLMSG_DATA(head))->error;
-		else if (head->nlmsg_type == RTM_NEWQDISC)
-			take(r, head);
-	}
-	return !r->error;
-}
-
 int qdiscs_list(struct device_qdisc **list)
 {
 	const struct {
@@ -183,19 +131,13 @@ int qdiscs_list(struct device_qdisc **list)
 			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 		.tc = { .tcm_family = AF_UNSPEC },
 	};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	struct reading r = {};
+	int error = netlink_ask(&request.head, take, &r);
 
 	*list = NULL;
-	if (fd < 0)
-		return -errno;
-	r.error = send(fd, &request, sizeof(request), 0) < 0 ? -errno : 0;
-	while (!r.error && read_answer(fd, &r))
-		;
-	close(fd);
-	if (r.error) {
+	if (error && error != -EINTR) {
 		qdiscs_free(r.list, r.n);
-		return r.error;
+		return error;
 	}
 	*list = r.list;
 	return r.n;

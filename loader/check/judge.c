@@ -139,12 +139,14 @@ static void judge_file(struct check *c)
 		f = finding_add(c, FINDING_FILE, NULL);
 		f->text = mem_format("%s cannot be applied", text_shown(c->file));
 		f->command = mem_format("%s", apply_command(c));
-	} else if (c->plan.n) {
+	} else if (c->plan.n + c->plan.n_waiting) {
+		size_t n = c->plan.n + c->plan.n_waiting;
+
 		f = finding_add(c, FINDING_PLAN, NULL);
 		f->text =
 			mem_format("the machine differs from %s%s in %zu point%s",
 				   c->is_undone ? "the state to which apply --undo took back " : "",
-				   text_shown(c->file), c->plan.n, plural(c->plan.n));
+				   text_shown(c->file), n, plural(n));
 		f->command = mem_format("%s", apply_command(c));
 	}
 }

@@ -325,7 +325,7 @@ int check_look(struct check *c)
 	int error, ret = EXIT_DONE;
 
 	if (c->file && !c->is_broken) {
-		ret = machine_kernel_read(NULL, &c->found);
+		ret = machine_kernel_read(NULL, &c->wanted, &c->found);
 		if (!ret)
 			plan_make(&c->wanted, &c->found,
 				  c->wanted.is_tuning ? c->wanted.instance[0].name : NULL, false,

@@ -149,6 +149,8 @@ static void print_finding(const struct check *c, const struct finding *f)
 		printf("    ");
 		step_print(&c->plan.step[i], false);
 	}
+	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n_waiting; i++)
+		step_print_waiting(&c->plan.waiting[i], "    ");
 	if (f->command)
 		text_print_wrapped(f->command, 6, 8, WIDTH, true);
 	free(text);

@@ -61,6 +61,16 @@ static bool is_in_experiment(const struct check *c, const struct use *u)
 	return false;
 }
 
+/* True if they have it from a route, and the file has such a route for it. */
+static bool is_route_meant(const struct check *c, const struct use *u)
+{
+	for (size_t i = 0; u->key.flags & USES_ROUTE && i < c->wanted.n_routes; i++)
+		if (c->wanted.route[i].inode == u->key.netns &&
+		    !strcmp(c->wanted.route[i].name, u->is.name))
+			return true;
+	return false;
+}
+
 /* What sockets should use and why they do not. Returns NULL if they do, or may use anything. */
 static const char *judge_use(const struct check *c, const struct checked_netns *ns,
 			     const struct use *u, const struct meant_at **at, enum use_cause *cause)
@@ -82,7 +92,8 @@ static const char *judge_use(const struct check *c, const struct checked_netns *
 		*cause = USE_UNLOADED;
 		return wanted ? wanted : default_is_unloaded(c, ns) ? u->is.name : ns->def;
 	}
-	if (!wanted || !strcmp(wanted, u->is.name) || (*at && (*at)->has_conditions))
+	if (!wanted || !strcmp(wanted, u->is.name) || (*at && (*at)->has_conditions) ||
+	    is_route_meant(c, u))
 		return NULL;
 	if (u->key.flags & USES_CHOSEN)
 		*cause = USE_CHOSEN;

@@ -6,15 +6,16 @@
 #include "bpf_calls.h"
 #include "instance/netns_default.h"
 #include "kernel/instance.h"
+#include "kernel/route.h"
 
-#define MAX_DEFAULTS 4096 /* namespaces of an instance */
+#define MAX_NOTES 4096 /* of an instance */
 
-int netns_map_make(int prog_fd, const char *name, __u32 value_size)
+int note_map_make(int prog_fd, const char *name, __u32 key_size, __u32 value_size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
 	struct bpf_map_info info;
-	int error, map = bpf_map_create(BPF_MAP_TYPE_HASH, name, sizeof(__u32), value_size,
-					MAX_DEFAULTS, &opts);
+	int error, map = bpf_map_create(BPF_MAP_TYPE_HASH, name, key_size, value_size, MAX_NOTES,
+					&opts);
 
 	if (map < 0)
 		return -errno;
@@ -33,7 +34,7 @@ int netns_map_make(int prog_fd, const char *name, __u32 value_size)
 
 int applied_mark(int prog_fd)
 {
-	int map = netns_map_make(prog_fd, BBR_MAP_APPLIED, sizeof(__u32));
+	int map = note_map_make(prog_fd, BBR_MAP_APPLIED, sizeof(__u32), sizeof(__u32));
 
 	if (map < 0)
 		return map;
@@ -81,4 +82,58 @@ int applied_note_default(const struct instance *inst, __u32 inode, bool is_appli
 		error = map;
 	/* One that has no mark yet has no notes either: machine_take_over() makes both. */
 	return error == -ENOENT ? 0 : error;
+}
+
+struct route_key {
+	__u32 inode, metric;
+	struct route_prefix to;
+};
+
+static struct route_key key_of(__u32 inode, const struct route *r)
+{
+	return (struct route_key){ inode, r->metric, r->to };
+}
+
+/* Opens the map; makes it if there is none yet, and it is wanted. */
+static int open_routes(const struct instance *inst, bool is_wanted)
+{
+	int map, prog;
+
+	if (inst->routes_id || !is_wanted)
+		return inst->routes_id ? instance_map(inst->routes_id) : -ENOENT;
+	prog = bpf_prog_get_fd_by_id(inst->prog_id);
+	if (prog < 0)
+		return -errno;
+	map = note_map_make(prog, BBR_MAP_ROUTES, sizeof(struct route_key),
+			    sizeof(struct route_note));
+	close(prog);
+	return map;
+}
+
+int route_note_read(const struct instance *inst, __u32 inode, const struct route *r,
+		    struct route_note *note)
+{
+	const struct route_key key = key_of(inode, r);
+	int ret, map = open_routes(inst, false);
+
+	if (map < 0)
+		return map == -ENOENT ? 0 : map;
+	ret = bpf_map_lookup_elem(map, &key, note) ? -errno : 1;
+	close(map);
+	note->previous[BBR_NAME_LEN - 1] = 0;
+	return ret == -ENOENT ? 0 : ret;
+}
+
+int route_note_write(const struct instance *inst, __u32 inode, const struct route *r,
+		     const struct route_note *note)
+{
+	const struct route_key key = key_of(inode, r);
+	int error = 0, map = open_routes(inst, note);
+
+	if (map < 0)
+		return map == -ENOENT && !note ? 0 : map;
+	if (note ? bpf_map_update_elem(map, &key, note, BPF_ANY) : bpf_map_delete_elem(map, &key))
+		error = -errno;
+	close(map);
+	return error == -ENOENT && !note ? 0 : error;
 }

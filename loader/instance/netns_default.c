@@ -106,7 +106,7 @@ static int open_map(const struct instance *inst)
 	prog = bpf_prog_get_fd_by_id(inst->prog_id);
 	if (prog < 0)
 		return -errno;
-	map = netns_map_make(prog, BBR_MAP_DEFAULTS, BBR_NAME_LEN);
+	map = note_map_make(prog, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN);
 	close(prog);
 	return map;
 }

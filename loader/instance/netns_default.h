@@ -13,6 +13,7 @@
 #include "kernel/instance.h"
 
 struct json;
+struct route;
 
 /* Reads the default of the namespace that we are in. Returns 0 or -errno; -ENOENT: it has no IPv4. */
 int default_read(char name[BBR_NAME_LEN]);
@@ -86,10 +87,11 @@ int defaults_set_again(const char *name, unsigned int *n);
  */
 
 /*
- * Makes a map with a key for each network namespace, its inode. It belongs to the program, and is
- * found by its name. Returns a file descriptor, or -errno; -EAGAIN: the kernel refused the name.
+ * Makes a map for at most 4096 notes, as one for each network namespace with its inode as the key.
+ * It belongs to the program, and is found by its name. Returns a file descriptor, or -errno;
+ * -EAGAIN: the kernel refused the name.
  */
-int netns_map_make(int prog_fd, const char *name, __u32 value_size);
+int note_map_make(int prog_fd, const char *name, __u32 key_size, __u32 value_size);
 
 /*
  * Marks a program, of an instance or an attachment, that has no mark yet. Returns 0 or -errno.
@@ -104,5 +106,22 @@ int applied_has_default(const struct instance *inst, __u32 inode);
 
 /* Notes that it did, or that this default is not an apply's. Returns 0 or -errno. */
 int applied_note_default(const struct instance *inst, __u32 inode, bool is_applied);
+
+/*
+ * A route that has the instance as its congctl because an apply set it; what it had before. (A route
+ * that an apply made needs no note: see ROUTE_PROTOCOL.)
+ */
+struct route_note {
+	char previous[BBR_NAME_LEN]; /* "": none */
+	__u32 was_locked;
+};
+
+/* Reads the note about a route of a namespace. Returns 1, 0 if there is none, or -errno. */
+int route_note_read(const struct instance *inst, __u32 inode, const struct route *r,
+		    struct route_note *note);
+
+/* Writes it; NULL: deletes it. Returns 0 or -errno. */
+int route_note_write(const struct instance *inst, __u32 inode, const struct route *r,
+		     const struct route_note *note);
 
 #endif

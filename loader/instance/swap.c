@@ -197,6 +197,8 @@ int carry_defaults(const struct instance *from, const struct bpf_object *to)
 {
 	int error = bind(from->defaults_id, to);
 
+	if (!error)
+		error = bind(from->routes_id, to);
 	return error ? error : bind(from->applied_id, to);
 }
 

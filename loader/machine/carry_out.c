@@ -201,6 +201,8 @@ static int prepare(const struct step *s, struct work *w)
 	case STEP_ATTACH:
 	case STEP_DETACH:
 		return prepare_cgroup(s, w);
+	case STEP_ROUTE:
+		return route_prepare(s);
 	default:
 		return EXIT_DONE;
 	}
@@ -384,6 +386,10 @@ static int carry_out(struct carrying *c, size_t i)
 				      w->old_cgroup);
 	case STEP_DETACH:
 		return detach_program(w->old_prog, w->old_cgroup, s->found_at->path);
+	case STEP_ROUTE:
+		return route_carry_out(s);
+	case STEP_ROUTE_BACK:
+		return route_back(s);
 	case STEP_DEFAULT_BACK:
 		return put_default(s, s->previous, NULL, false);
 	default:
@@ -441,6 +447,9 @@ static int undo(struct carrying *c, size_t i)
 							s->wanted_at, w->prog, w->cgroup);
 	case STEP_DETACH:
 		return attach_program(w->old_prog, w->old_cgroup, -1, s->found_at->path);
+	case STEP_ROUTE:
+	case STEP_ROUTE_BACK:
+		return route_undo(s);
 	default:
 		err("%s: stays unloaded", s->name);
 		return EXIT_REFUSED;
@@ -556,5 +565,5 @@ int machine_take_over(const struct machine *wanted, const struct machine *found)
 		if (!at->is_applied && same && attachment_equal(same, at))
 			ret = take_over_attachment(at, same);
 	}
-	return ret;
+	return ret ? ret : routes_take_over(wanted, found);
 }

@@ -51,6 +51,21 @@ struct attachment *machine_add_attachment(struct machine *m, const char *path, c
 	return at;
 }
 
+struct machine_route *machine_add_route(struct machine *m, const char *netns, __u32 inode)
+{
+	struct machine_route *r = grow(&m->route, &m->n_routes, sizeof(*m->route));
+
+	r->netns = mem_copy(netns);
+	r->inode = inode;
+	return r;
+}
+
+static void free_route(struct machine_route *r)
+{
+	free(r->netns);
+	route_free(&r->is);
+}
+
 static void free_instance(struct machine_instance *inst)
 {
 	profile_definitions_free(&inst->profiles);
@@ -69,6 +84,9 @@ void machine_free(struct machine *m)
 	free(m->def);
 	free(m->note);
 	attachments_free(m->attached, m->n_attached);
+	for (size_t i = 0; i < m->n_routes; i++)
+		free_route(&m->route[i]);
+	free(m->route);
 	*m = (struct machine){};
 }
 
@@ -104,6 +122,15 @@ const struct machine_note *machine_note(const struct machine *m, const char *nam
 	return NULL;
 }
 
+const struct machine_route *machine_route(const struct machine *m, __u32 inode,
+					  const struct route_prefix *to)
+{
+	for (size_t i = 0; i < m->n_routes; i++)
+		if (m->route[i].inode == inode && route_prefix_equal(&m->route[i].is.to, to))
+			return &m->route[i];
+	return NULL;
+}
+
 void machine_narrow(struct machine *m, const char *name)
 {
 	size_t n = 0;
@@ -128,6 +155,13 @@ void machine_narrow(struct machine *m, const char *name)
 		else
 			m->attached[n++] = m->attached[i];
 	m->n_attached = n;
+	n = 0;
+	for (size_t i = 0; i < m->n_routes; i++)
+		if (strcmp(m->route[i].name, name))
+			free_route(&m->route[i]);
+		else
+			m->route[n++] = m->route[i];
+	m->n_routes = n;
 }
 
 const char *machine_rule_profile(const struct machine_instance *inst, const struct bbr_rule *rule)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What bbrctl sets up on a machine: instances with profiles and rules, the namespaces whose default
- * they are, the cgroups that they are attached to. It describes what a file wants (machine_file.c)
+ * they are, the cgroups that they are attached to, the routes whose congctl they are. It describes what a file wants (machine_file.c)
  * and what the kernel has (machine_kernel.c); plan.h has the steps from one to the other.
  */
 #ifndef LOADER_MACHINE_H
@@ -14,7 +14,9 @@
 #include <linux/types.h>
 
 #include "cgroup/cgroup.h"
+#include "instance/netns_default.h"
 #include "kernel/instance.h"
+#include "kernel/route.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
@@ -56,6 +58,22 @@ struct machine_note {
 	bool is_applied; /* an apply did it */
 };
 
+#define ROUTES_NETNS "/proc/1/ns/net" /* of a line route without --netns */
+
+/*
+ * A prefix in a network namespace whose congctl is an instance. Found: a route, which may have none or
+ * another; those with an instance, of ROUTE_PROTOCOL, or that lead to a prefix that is wanted.
+ */
+struct machine_route {
+	char *netns; /* as --netns takes it */
+	__u32 inode;
+	char name[BBR_NAME_LEN]; /* "": none, or it is not loaded */
+	struct route is; /* wanted: only to and is_locked */
+	bool is_twin; /* another has the same prefix and metric, so none of them can be changed */
+	bool is_applied; /* an apply set it, or made the route */
+	struct route_note note; /* if an apply set it */
+};
+
 struct machine {
 	struct machine_instance *instance;
 	size_t n_instances;
@@ -65,6 +83,8 @@ struct machine {
 	size_t n_notes;
 	struct attachment *attached;
 	size_t n_attached;
+	struct machine_route *route;
+	size_t n_routes;
 	bool is_found; /* it is what the kernel has */
 	bool is_tuning; /* wanted: a file of profiles and rules only, silent about the rest */
 };
@@ -77,12 +97,15 @@ void machine_add_default(struct machine *m, const char *netns, __u32 inode, cons
 /* Its place is the cgroup itself. */
 struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name);
 void machine_add_note(struct machine *m, const struct machine_note *note);
+struct machine_route *machine_add_route(struct machine *m, const char *netns, __u32 inode);
 
 /* Each is NULL if there is none. */
 struct machine_instance *machine_instance(const struct machine *m, const char *name);
 const struct machine_default *machine_default(const struct machine *m, __u32 inode);
 const struct attachment *machine_attachment(const struct machine *m, const char *path);
 const struct machine_note *machine_note(const struct machine *m, const char *name, __u32 inode);
+const struct machine_route *machine_route(const struct machine *m, __u32 inode,
+					  const struct route_prefix *to);
 
 /* Keeps only what belongs to one instance. */
 void machine_narrow(struct machine *m, const char *name);
@@ -101,17 +124,28 @@ bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct m
 void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,
 		   const char *prefix, bool all);
 void machine_print_attachment(FILE *out, const struct attachment *at, const char *prefix);
+void machine_print_route(FILE *out, const struct machine_route *r, const char *prefix);
 void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
 			const char *prefix);
 
 /* Adds the same as an object of an array. */
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);
+void machine_add_route_json(struct json *j, const struct machine_route *r);
 
 /*
- * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. The
- * caller frees m in any case.
+ * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. wanted: also
+ * the routes that lead to its prefixes; NULL: none. The caller frees m in any case.
  */
-int machine_kernel_read(const char *only, struct machine *m);
+int machine_kernel_read(const char *only, const struct machine *wanted, struct machine *m);
+
+/* The part of it that is about routes; those of instances that m already has. */
+int machine_read_routes(const struct machine *wanted, struct machine *m);
+
+/* Takes the line of a file, route = VALUE, for an instance. */
+int machine_take_route(struct machine *m, const char *name, const char *value);
+
+/* Takes back an instance's routes before it is unloaded. Adds them to the object j, or prints them. */
+int machine_routes_back(const struct instance *inst, struct json *j);
 
 /*
  * Files that say what to set up on a machine:
@@ -121,6 +155,7 @@ int machine_kernel_read(const char *only, struct machine *m);
  *	default_in = N		a network namespace, as with --netns; any number of lines
  *	attach = PATH		a cgroup, as with --cgroup; any number of lines; it need not be there
  *	attach = CONDITIONS --cgroup PATH
+ *	route = PREFIX [--lock] [--netns N]	congctl of a route; any number of lines
  *
  *	[PROFILE]		of this instance; keys left out have their defaults ([default] too)
  *	from = PROFILE		first line: the values of a known profile, or of a file's only one
@@ -129,7 +164,7 @@ int machine_kernel_read(const char *only, struct machine *m);
  *	[rules]			of this instance
  *	rule = OPTIONS		as with rule add, --cgroup last
  *
- * A name after default_in, attach and --cgroup may be in quotes (cli/text.h).
+ * A name after default_in, attach, --netns and --cgroup may be in quotes (cli/text.h).
  *
  * A file that begins with [PROFILE] or [rules], as older versions of bbrctl saved it, has the
  * profiles and rules of one instance.

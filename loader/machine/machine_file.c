@@ -246,9 +246,11 @@ static int take_property(struct reader *r, const char *key, const char *value)
 	if (!strcmp(key, "attach"))
 		return strncmp(value, "--", 2) ? take_name(r, key, value, take_attached_path) :
 						 take_attached_some(r, value);
+	if (!strcmp(key, "route"))
+		return machine_take_route(r->m, r->inst->name, value);
 	err("%s: [instance %s] cannot have this line", key, r->inst->name);
-	remedy("write algorithm, default_in or attach here, and parameters below the [NAME] of "
-	       "their profile");
+	remedy("write algorithm, default_in, attach or route here, and parameters below the "
+	       "[NAME] of their profile");
 	return EXIT_USAGE;
 }
 
@@ -277,7 +279,7 @@ static int take_line(void *user, const char *section, const char *key, const cha
 
 static int read_stream(struct reader *r, FILE *f)
 {
-	static const char *const lists[] = { "default_in", "attach", "rule", NULL };
+	static const char *const lists[] = { "default_in", "attach", "route", "rule", NULL };
 	static const struct ini_reader_ops ops = { begin_section, take_line, lists };
 
 	r->inst = NULL;

@@ -111,7 +111,7 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 	return ret;
 }
 
-int machine_kernel_read(const char *only, struct machine *m)
+int machine_kernel_read(const char *only, const struct machine *wanted, struct machine *m)
 {
 	struct default_of *defaults;
 	struct instance *list;
@@ -138,5 +138,5 @@ int machine_kernel_read(const char *only, struct machine *m)
 	if (n < 0)
 		return err_bpf(n, "cannot look at the cgroups");
 	m->n_attached = n;
-	return EXIT_DONE;
+	return machine_read_routes(wanted, m);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "address.h"
 #include "cgroup/cgroup.h"
 #include "cli/json.h"
 #include "cli/text.h"
@@ -65,6 +66,40 @@ void machine_print_attachment(FILE *out, const struct attachment *at, const char
 		text_shown(at->path));
 }
 
+void machine_print_route(FILE *out, const struct machine_route *r, const char *prefix)
+{
+	char to[ADDRESS_TEXT_LEN];
+	bool is_usual = !strcmp(r->netns, ROUTES_NETNS);
+
+	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
+	fprintf(out, "%sroute = %s%s%s%s\n", prefix, to, r->is.is_locked ? " --lock" : "",
+		is_usual ? "" : " --netns ", is_usual ? "" : text_shown(r->netns));
+}
+
+/* Several routes to one prefix are one line; of what the kernel has, only what an apply set. */
+static bool is_line(const struct machine *m, const struct machine_route *r, const char *name)
+{
+	bool is_one = !strcmp(r->name, name) && (!m->is_found || r->is_applied);
+
+	for (const struct machine_route *o = m->route; is_one && o < r; o++)
+		is_one = o->inode != r->inode || !route_prefix_equal(&o->is.to, &r->is.to) ||
+			 strcmp(o->name, name) || (m->is_found && !o->is_applied);
+	return is_one;
+}
+
+void machine_add_route_json(struct json *j, const struct machine_route *r)
+{
+	char to[ADDRESS_TEXT_LEN];
+
+	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
+	json_open_object(j, NULL);
+	json_add_string(j, "prefix", to);
+	json_add_string(j, "netns", r->netns);
+	json_add_int(j, "inode", r->inode);
+	json_add_bool(j, "locked", r->is.is_locked);
+	json_close(j);
+}
+
 void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,
 		   const char *prefix, bool all)
 {
@@ -76,6 +111,9 @@ void machine_print(FILE *out, const struct machine *m, const struct machine_inst
 	for (size_t i = 0; i < m->n_attached; i++)
 		if (!strcmp(m->attached[i].name, inst->name))
 			machine_print_attachment(out, &m->attached[i], prefix);
+	for (size_t i = 0; i < m->n_routes; i++)
+		if (is_line(m, &m->route[i], inst->name))
+			machine_print_route(out, &m->route[i], prefix);
 	for (size_t i = 0; i < inst->profiles.n; i++)
 		print_profile(out, &inst->profiles.def[i], prefix, all);
 	if (all)
@@ -113,6 +151,11 @@ void machine_add_json(struct json *j, const struct machine *m, const struct mach
 			terms_add_json(j, m->attached[i].term, m->attached[i].n);
 			json_close(j);
 		}
+	json_close(j);
+	json_open_array(j, "routes");
+	for (size_t i = 0; i < m->n_routes; i++)
+		if (is_line(m, &m->route[i], inst->name))
+			machine_add_route_json(j, &m->route[i]);
 	json_close(j);
 	json_open_array(j, "profiles");
 	for (size_t i = 0; i < inst->profiles.n; i++) {

@@ -200,6 +200,91 @@ static void plan_attachments(struct planning *p)
 	}
 }
 
+/* The route that leads to a prefix without one of its own: the narrowest, not one that we made. */
+static const struct machine_route *route_above(const struct machine *found,
+					       const struct machine_route *wanted)
+{
+	const struct machine_route *best = NULL;
+
+	for (size_t i = 0; i < found->n_routes; i++) {
+		const struct machine_route *r = &found->route[i];
+
+		if (r->inode == wanted->inode && r->is.protocol != ROUTE_PROTOCOL &&
+		    route_prefix_has(&r->is.to, &wanted->is.to) &&
+		    (!best || r->is.to.len > best->is.to.len ||
+		     (r->is.to.len == best->is.to.len && r->is.metric < best->is.metric)))
+			best = r;
+	}
+	return best;
+}
+
+/* True if an existing route is as it should be; as: what a route that we made leads as, or NULL. */
+static bool is_as_wanted(const struct machine_route *found, const struct machine_route *wanted,
+			 const struct machine_route *as)
+{
+	struct route made;
+
+	if (strcmp(found->name, wanted->name) || found->is.is_locked != wanted->is.is_locked)
+		return false;
+	if (!as)
+		return true;
+	made = route_made(&as->is, &wanted->is.to);
+	strcpy(made.congctl, wanted->name);
+	made.is_locked = wanted->is.is_locked;
+	return route_same(&found->is, &made);
+}
+
+static void fill_route(struct step *step, const struct machine_route *wanted,
+		       const struct machine_route *found, const struct machine_route *as)
+{
+	step->route_wanted = wanted;
+	step->route_found = found;
+	step->route_as = as;
+}
+
+static void plan_route(struct planning *p, const struct machine_route *w)
+{
+	const struct machine_route *made = NULL, *above = route_above(p->found, w);
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->found->n_routes; i++) {
+		const struct machine_route *r = &p->found->route[i];
+
+		if (r->inode != w->inode || !route_prefix_equal(&r->is.to, &w->is.to))
+			continue;
+		if (r->is.protocol == ROUTE_PROTOCOL) {
+			made = r;
+			continue;
+		}
+		n++;
+		if (!is_as_wanted(r, w, NULL))
+			fill_route(add(p, STEP_ROUTE, w->name), w, r, NULL);
+	}
+	if (n && made) /* it has got a route of its own */
+		add(p, STEP_ROUTE_BACK, w->name)->route_found = made;
+	else if (!n && made && !is_as_wanted(made, w, above))
+		fill_route(add(p, STEP_ROUTE, w->name), w, made, above ? above : made);
+	else if (!n && !made && above)
+		fill_route(add(p, STEP_ROUTE, w->name), w, NULL, above);
+	else if (!n && !made)
+		add_to(p, &p->plan->waiting, &p->plan->n_waiting, STEP_ROUTE, w->name)
+			->route_wanted = w;
+}
+
+static void plan_routes(struct planning *p)
+{
+	for (size_t i = 0; i < p->wanted->n_routes; i++)
+		plan_route(p, &p->wanted->route[i]);
+	for (size_t i = 0; i < p->found->n_routes; i++) {
+		const struct machine_route *r = &p->found->route[i];
+
+		if (r->is_applied && is_subject(p, r->name) && !is_left(p, r->name) &&
+		    !machine_route(p->wanted, r->inode, &r->is.to))
+			add(p, STEP_ROUTE_BACK, r->name[0] ? r->name : "(not loaded)")
+				->route_found = r;
+	}
+}
+
 static int depth(const char *path)
 {
 	int n = 0;
@@ -237,6 +322,7 @@ void plan_make(const struct machine *wanted, const struct machine *found, const 
 	plan_instances(&p);
 	plan_defaults(&p);
 	plan_attachments(&p);
+	plan_routes(&p);
 	if (plan->n)
 		qsort(plan->step, plan->n, sizeof(*plan->step), by_kind);
 }
@@ -245,5 +331,6 @@ void plan_free(struct plan *plan)
 {
 	free(plan->step);
 	free(plan->left);
+	free(plan->waiting);
 	*plan = (struct plan){};
 }

@@ -23,7 +23,9 @@ enum step_kind {
 	STEP_PROFILE_DELETE,
 	STEP_DEFAULT, /* an instance becomes the default of a namespace */
 	STEP_ATTACH, /* an instance to a cgroup, in place of another if there is one */
+	STEP_ROUTE, /* an instance becomes the congctl of a route, which is made if there is none */
 	STEP_DETACH,
+	STEP_ROUTE_BACK, /* a route gets back what it had before, or goes */
 	STEP_DEFAULT_BACK, /* a namespace gets back what it had before */
 	STEP_UNLOAD,
 	STEP_KINDS
@@ -39,6 +41,8 @@ struct step {
 	/* The default without bbrctl, to note or to restore; "": unknown. */
 	char previous[BBR_NAME_LEN];
 	const struct attachment *wanted_at, *found_at;
+	const struct machine_route *route_wanted, *route_found;
+	const struct machine_route *route_as; /* a route that is made leads as this one */
 };
 
 struct plan {
@@ -50,6 +54,9 @@ struct plan {
 	 */
 	struct step *left;
 	size_t n_left;
+	/* STEP_ROUTE without a route that leads there, as before the network is up. */
+	struct step *waiting;
+	size_t n_waiting;
 };
 
 /*
@@ -63,14 +70,15 @@ void plan_free(struct plan *plan);
 /* Prints a line or more: what was done, or what is not as it should be. */
 void step_print(const struct step *step, bool done);
 
-/* Prints a line about what is left alone, because no apply made it. */
+/* Print a line about what is left alone, because no apply made it, and about a route that is missing. */
 void step_print_left(const struct step *step, const char *prefix);
+void step_print_waiting(const struct step *step, const char *prefix);
 
 /* Prints the lines of a file that the step removes (-) and adds (+). */
 void step_print_diff(const struct step *step, const struct machine *wanted,
 		     const struct machine *found);
 
-/* Adds the steps, and what is left alone, as arrays of objects. */
+/* Adds the steps, what is left alone, and what waits, as arrays of objects. */
 void plan_add_json(struct json *j, const struct plan *plan);
 
 /*
@@ -87,5 +95,12 @@ int plan_carry_out(const struct plan *plan, const struct machine *found);
  * now on the file speaks for it.
  */
 int machine_take_over(const struct machine *wanted, const struct machine *found);
+
+/* The parts of these two that are about routes. */
+int route_prepare(const struct step *s);
+int route_carry_out(const struct step *s);
+int route_back(const struct step *s);
+int route_undo(const struct step *s);
+int routes_take_over(const struct machine *wanted, const struct machine *found);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "address.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/units.h"
@@ -19,6 +20,8 @@ static const char *const kinds[STEP_KINDS] = {
 	[STEP_DEFAULT] = "default",
 	[STEP_ATTACH] = "attach",
 	[STEP_DETACH] = "detach",
+	[STEP_ROUTE] = "route",
+	[STEP_ROUTE_BACK] = "route_back",
 	[STEP_DEFAULT_BACK] = "default_back",
 	[STEP_PROFILE_DELETE] = "profile_delete",
 	[STEP_UNLOAD] = "unload",
@@ -78,6 +81,32 @@ static void print_default(const struct step *s, bool done)
 		printf("is not the default of network namespace %s, but %s is\n", netns, old);
 }
 
+/* "203.0.113.0/24 in network namespace N" */
+static void print_route_name(const struct machine_route *r)
+{
+	char to[ADDRESS_TEXT_LEN];
+
+	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
+	printf("%s in network namespace %s", to, text_shown(r->netns));
+}
+
+static void print_route(const struct step *s, bool done)
+{
+	const struct machine_route *old = s->route_found;
+	const char *was = old && old->is.congctl[0] ? old->is.congctl : "none";
+
+	printf("%s the congctl%s of route ", done ? "now" : "is not",
+	       s->route_wanted->is.is_locked ? " (locked)" : "");
+	print_route_name(s->route_wanted);
+	if (!old)
+		puts(done ? ", which was made" : ", which is not there");
+	else if (s->route_as)
+		puts(done ? ", which was made again" : ", as it leads now");
+	else
+		printf(done ? " (was %s%s)\n" : ", but %s%s is\n", was,
+		       old->is.is_locked ? ", locked" : "");
+}
+
 /* A step that takes something away, without the end of its line. */
 static void print_removal(const struct step *s, bool done)
 {
@@ -89,6 +118,10 @@ static void print_removal(const struct step *s, bool done)
 	case STEP_DETACH:
 		printf("%s %s", done ? "detached from" : "is attached to",
 		       text_shown(s->found_at->path));
+		break;
+	case STEP_ROUTE_BACK:
+		printf("%s the congctl of route ", done ? "no longer" : "is");
+		print_route_name(s->route_found);
 		break;
 	default:
 		printf(done ? "unloaded" : "is loaded");
@@ -130,6 +163,9 @@ void step_print(const struct step *s, bool done)
 		printf("%s %s%s%s\n", done ? "attached to" : "is not attached to",
 		       text_shown(s->wanted_at->path), s->wanted_at->n ? ":" : "", terms);
 		break;
+	case STEP_ROUTE:
+		print_route(s, done);
+		break;
 	case STEP_PROFILE_DELETE:
 		printf(done ? "profile %s deleted\n" : "has a profile %s\n",
 		       s->profile_found->name);
@@ -145,6 +181,13 @@ void step_print_left(const struct step *s, const char *prefix)
 	printf("%s%s: left alone: ", prefix, s->name);
 	print_removal(s, false);
 	puts(", but not by an apply (--prune)");
+}
+
+void step_print_waiting(const struct step *s, const char *prefix)
+{
+	printf("%s%s: waits: nothing leads to route ", prefix, s->name);
+	print_route_name(s->route_wanted);
+	puts(" yet");
 }
 
 /* Prints the rules between those that both have at the beginning and at the end. */
@@ -245,6 +288,14 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 			machine_print_attachment(stdout, s->found_at, "-");
 		machine_print_attachment(stdout, s->wanted_at, "+");
 		break;
+	case STEP_ROUTE:
+		if (s->route_found && !strcmp(s->route_found->name, s->name))
+			machine_print_route(stdout, s->route_found, "-");
+		machine_print_route(stdout, s->route_wanted, "+");
+		break;
+	case STEP_ROUTE_BACK:
+		machine_print_route(stdout, s->route_found, "-");
+		break;
 	default:
 		machine_print_attachment(stdout, s->found_at, "-");
 	}
@@ -265,6 +316,10 @@ static void add_step(struct json *j, const struct step *s)
 	const struct attachment *at = s->wanted_at ? s->wanted_at : s->found_at;
 	const struct profile_definition *profile =
 		s->profile_wanted ? s->profile_wanted : s->profile_found;
+
+	const struct machine_route *route = s->route_wanted ? s->route_wanted : s->route_found;
+	const char *old = s->route_found ? s->route_found->is.congctl : "";
+	char to[ADDRESS_TEXT_LEN];
 
 	json_open_object(j, NULL);
 	json_add_string(j, "name", s->name);
@@ -292,6 +347,15 @@ static void add_step(struct json *j, const struct step *s)
 		json_add_string(j, "cgroup", at->path);
 		terms_add_json(j, at->term, at->n);
 	}
+	if (route) {
+		format_prefix(to, sizeof(to), route->is.to.addr, route->is.to.len);
+		json_add_string(j, "prefix", to);
+		json_add_string(j, "netns", route->netns);
+		json_add_int(j, "inode", route->inode);
+		json_add_bool(j, "locked", route->is.is_locked);
+		json_add_string(j, "old_congctl", old[0] ? old : NULL);
+		json_add_bool(j, "made", s->route_as || route->is.protocol == ROUTE_PROTOCOL);
+	}
 	json_close(j);
 }
 
@@ -304,5 +368,9 @@ void plan_add_json(struct json *j, const struct plan *plan)
 	json_open_array(j, "left_alone");
 	for (size_t i = 0; i < plan->n_left; i++)
 		add_step(j, &plan->left[i]);
+	json_close(j);
+	json_open_array(j, "waiting");
+	for (size_t i = 0; i < plan->n_waiting; i++)
+		add_step(j, &plan->waiting[i]);
 	json_close(j);
 }

@@ -189,7 +189,12 @@ static bool keeps_attachment(const struct keeping *k, const struct attachment *a
 	return is_kept;
 }
 
-/* True if an instance is kept for what a namespace or a cgroup has of it. */
+static bool keeps_route(const struct keeping *k, const struct machine_route *r)
+{
+	return r->is_applied || machine_route(k->wanted, r->inode, &r->is.to);
+}
+
+/* True if an instance is kept for what a namespace, a cgroup or a route has of it. */
 static bool is_in_use(const struct keeping *k, const char *name)
 {
 	for (size_t i = 0; i < k->plan->n; i++) {
@@ -197,7 +202,8 @@ static bool is_in_use(const struct keeping *k, const char *name)
 
 		if ((s->default_found && !strcmp(s->default_found->name, name) &&
 		     machine_note(k->found, name, s->default_found->inode)) ||
-		    (s->found_at && !strcmp(s->found_at->name, name)))
+		    (s->found_at && !strcmp(s->found_at->name, name)) ||
+		    (s->route_found && !strcmp(s->route_found->name, name)))
 			return true;
 	}
 	return false;
@@ -243,6 +249,12 @@ static bool gather(struct keeping *k)
 			b->attached = mem_grow(b->attached, b->n_attached, sizeof(*b->attached));
 			b->attached[b->n_attached++] = k->found->attached[i];
 		}
+	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_routes; i++)
+		if (keeps_route(k, &k->found->route[i])) {
+			b->route = mem_grow(b->route, b->n_routes, sizeof(*b->route));
+			b->route[b->n_routes] = k->found->route[i];
+			b->route[b->n_routes++].is_applied = true; /* it will be */
+		}
 	return true;
 }
 
@@ -274,6 +286,7 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 	free(k.before.instance);
 	free(k.before.def);
 	free(k.before.attached);
+	free(k.before.route);
 	return !stays;
 }
 

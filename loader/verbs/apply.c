@@ -46,7 +46,9 @@ static void print_text(const struct applying *a)
 			step_print(&a->plan.step[i], !a->opt->check);
 	for (size_t i = 0; i < a->plan.n_left; i++)
 		step_print_left(&a->plan.left[i], a->opt->diff ? "; " : "");
-	if (!a->plan.n)
+	for (size_t i = 0; i < a->plan.n_waiting; i++)
+		step_print_waiting(&a->plan.waiting[i], a->opt->diff ? "; " : "");
+	if (!a->plan.n && !a->plan.n_waiting)
 		printf("nothing to change: the machine matches %s\n", text_shown(a->path));
 }
 
@@ -145,7 +147,7 @@ static int change(const struct applying *a)
 /* Makes the machine match the file that was read, or only looks at what differs. */
 static int apply(struct applying *a)
 {
-	int ret = machine_kernel_read(a->only, &a->found);
+	int ret = machine_kernel_read(a->only, &a->wanted, &a->found);
 
 	if (ret)
 		return ret;
@@ -202,7 +204,7 @@ static int steps_to_default(const char *only, const struct machine *file)
 	struct plan plan = {};
 	int n = -1;
 
-	if (!machine_kernel_read(only, &now)) {
+	if (!machine_kernel_read(only, file, &now)) {
 		plan_make(file, &now, only, false, &plan);
 		n = plan.n;
 	}
@@ -289,6 +291,7 @@ static int apply_as_asked(struct applying *a)
 	const struct options *opt = a->opt;
 	sigset_t ends;
 	int ret = EXIT_DONE;
+	size_t n;
 
 	if (a->wanted.is_tuning)
 		a->only = a->wanted.instance[0].name;
@@ -304,9 +307,10 @@ static int apply_as_asked(struct applying *a)
 		ret = opt->undo ? undo(a) : apply(a);
 	if (!ret && opt->hold)
 		return hold(a, &ends);
-	if (ret || !opt->check || !a->plan.n)
+	n = a->plan.n + a->plan.n_waiting;
+	if (ret || !opt->check || !n)
 		return ret;
-	err("%s: %zu difference%s", a->path, a->plan.n, plural(a->plan.n));
+	err("%s: %zu difference%s", a->path, n, plural(n));
 	remedy("run bbrctl apply without --check to make these changes");
 	return EXIT_NOTHING;
 }

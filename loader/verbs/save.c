@@ -41,7 +41,7 @@ static int verb_save(void *options, int argc, char **argv)
 		return EXIT_REFUSED;
 	ret = only ? instance_get(only, &inst) : EXIT_DONE;
 	if (!ret)
-		ret = machine_kernel_read(only, &m);
+		ret = machine_kernel_read(only, NULL, &m);
 	if (!ret && only)
 		machine_narrow(&m, only);
 	/* What another version has loaded cannot be read, and a file without it would unload it. */

@@ -11,6 +11,7 @@
 #include "instance/struct_ops.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
+#include "machine/machine.h"
 #include "migration/migration.h"
 #include "verbs/verbs.h"
 
@@ -56,6 +57,8 @@ static int unload(const struct options *opt, struct instance *inst, struct migra
 
 	if (!ret)
 		ret = defaults_restore(inst, j, unseen);
+	if (!ret)
+		ret = machine_routes_back(inst, j);
 	if (!ret)
 		ret = instance_find(opt->name, inst); /* for the number of its users now */
 	return ret ? ret : unregister(inst);
