@@ -70,5 +70,5 @@ int netlink_ask(const struct nlmsghdr *request, netlink_visitor visit, void *dat
 	while (ret > 0)
 		ret = read_answer(fd, visit, data, &is_changed);
 	close(fd);
-	return ret || !is_changed ? ret : -EINTR;
+	return ret || !is_changed ? ret : -ESTALE;
 }

@@ -30,7 +30,7 @@ typedef void (*netlink_visitor)(const struct nlmsghdr *message, void *data);
 
 /*
  * Sends a request, with NLM_F_DUMP or NLM_F_ACK, and visits each message of the answer. Returns 0, or
- * -errno; -EINTR: what it lists changed meanwhile, so that the list may lack something.
+ * -errno; -ESTALE: what it lists changed meanwhile, so that the list may lack something.
  */
 int netlink_ask(const struct nlmsghdr *request, netlink_visitor visit, void *data);
 

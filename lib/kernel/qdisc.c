@@ -135,7 +135,7 @@ int qdiscs_list(struct device_qdisc **list)
 	int error = netlink_ask(&request.head, take, &r);
 
 	*list = NULL;
-	if (error && error != -EINTR) {
+	if (error && error != -ESTALE) {
 		qdiscs_free(r.list, r.n);
 		return error;
 	}

@@ -119,8 +119,8 @@ int routes_list(route_match match, void *data, struct route **list)
 		};
 		int before = reading.n;
 
-		error = -EINTR;
-		for (int dumps = 0; error == -EINTR && dumps < DUMPS; dumps++) {
+		error = -ESTALE;
+		for (int dumps = 0; error == -ESTALE && dumps < DUMPS; dumps++) {
 			cut(&reading, before);
 			error = netlink_ask(&request.head, take, &reading);
 		}

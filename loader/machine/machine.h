@@ -58,14 +58,12 @@ struct machine_note {
 	bool is_applied; /* an apply did it */
 };
 
-#define ROUTES_NETNS "/proc/1/ns/net" /* of a line route without --netns */
-
 /*
  * A prefix in a network namespace whose congctl is an instance. Found: a route, which may have none or
  * another; those with an instance, of ROUTE_PROTOCOL, or that lead to a prefix that is wanted.
  */
 struct machine_route {
-	char *netns; /* as --netns takes it */
+	char *netns; /* as --netns takes it; NETNS_OWN: ours, also without --netns */
 	__u32 inode;
 	char name[BBR_NAME_LEN]; /* "": none, or it is not loaded */
 	struct route is; /* wanted: only to and is_locked */

@@ -79,7 +79,7 @@ int machine_take_route(struct machine *m, const char *name, const char *value)
 	for (int i = 0; !ret && i < 4; i++)
 		to.to.len += __builtin_popcount(mask[i]);
 	if (!ret)
-		ret = add_wanted(m, name, &to, netns ? netns : ROUTES_NETNS, value);
+		ret = add_wanted(m, name, &to, netns ? netns : NETNS_OWN, value);
 	free(line);
 	return ret;
 }
@@ -90,6 +90,7 @@ struct looking {
 	const struct machine *wanted; /* NULL: nothing */
 	struct machine *m;
 	const struct netns *ns;
+	__u32 own; /* inode */
 };
 
 /* True if the route is one that a machine has, as machine.h says. */
@@ -131,7 +132,8 @@ static int look_at(const struct netns *ns, void *data)
 		return EXIT_REFUSED;
 	}
 	for (int i = 0; i < n; i++) {
-		struct machine_route *r = machine_add_route(l->m, ns->name, ns->inode);
+		struct machine_route *r = machine_add_route(
+			l->m, ns->inode == l->own ? NETNS_OWN : ns->name, ns->inode);
 
 		r->is = list[i];
 		strcpy(r->name, list[i].congctl);
@@ -150,6 +152,8 @@ int machine_read_routes(const struct machine *wanted, struct machine *m)
 {
 	struct looking l = { .wanted = wanted, .m = m };
 
+	if (netns_inode("routes:", NETNS_OWN, &l.own))
+		return EXIT_REFUSED;
 	return netns_for_each(look_at, &l);
 }
 
@@ -158,10 +162,12 @@ int machine_read_routes(const struct machine *wanted, struct machine *m)
 static int refuse_route(const struct step *s, const char *why)
 {
 	const struct machine_route *r = s->route_wanted ? s->route_wanted : s->route_found;
+	bool is_own = !strcmp(r->netns, NETNS_OWN);
 	char to[ADDRESS_TEXT_LEN];
 
 	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
-	err("%s: route %s in network namespace %s: %s", s->name, to, r->netns, why);
+	err("%s: route %s%s%s: %s", s->name, to, is_own ? "" : " in network namespace ",
+	    is_own ? "" : r->netns, why);
 	return EXIT_REFUSED;
 }
 

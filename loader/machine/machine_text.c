@@ -6,6 +6,7 @@
 #include "cgroup/cgroup.h"
 #include "cli/json.h"
 #include "cli/text.h"
+#include "kernel/netns.h"
 #include "machine/machine.h"
 #include "tuning/param.h"
 #include "tuning/rule_text.h"
@@ -69,7 +70,7 @@ void machine_print_attachment(FILE *out, const struct attachment *at, const char
 void machine_print_route(FILE *out, const struct machine_route *r, const char *prefix)
 {
 	char to[ADDRESS_TEXT_LEN];
-	bool is_usual = !strcmp(r->netns, ROUTES_NETNS);
+	bool is_usual = !strcmp(r->netns, NETNS_OWN);
 
 	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
 	fprintf(out, "%sroute = %s%s%s%s\n", prefix, to, r->is.is_locked ? " --lock" : "",

@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "kernel/netns.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "tuning/param.h"
@@ -81,13 +82,15 @@ static void print_default(const struct step *s, bool done)
 		printf("is not the default of network namespace %s, but %s is\n", netns, old);
 }
 
-/* "203.0.113.0/24 in network namespace N" */
+/* "203.0.113.0/24", "203.0.113.0/24 in network namespace N" */
 static void print_route_name(const struct machine_route *r)
 {
 	char to[ADDRESS_TEXT_LEN];
 
 	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
-	printf("%s in network namespace %s", to, text_shown(r->netns));
+	printf("%s", to);
+	if (strcmp(r->netns, NETNS_OWN))
+		printf(" in network namespace %s", text_shown(r->netns));
 }
 
 static void print_route(const struct step *s, bool done)

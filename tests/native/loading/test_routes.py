@@ -3,6 +3,7 @@
 Lines `route = PREFIX` of a file for apply: a route's congctl. All routes are those of namespaces that the tests made.
 """
 import json
+import socket
 
 import pytest
 
@@ -322,7 +323,7 @@ def test_killed_at_each_call(build, machine, routes, name, tmp_path):
     seen = set()
     for traced, its, to in (forth, calls[0], new), (back, calls[1], old):
         last = max(i for i, call in enumerate(its) if call == "sendto")
-        where = [*(i for k, i in enumerate(places(its)) if k % 97 == 0), *range(last - 30, last + 3)]
+        where = [*(i for k, i in enumerate(places(its)) if k % 150 == 0), *range(last - 14, last + 3)]
         for i in where:
             quick("apply", "--name", name, new if to == old else old)
             traced.kill_at(its, i)
@@ -332,6 +333,21 @@ def test_killed_at_each_call(build, machine, routes, name, tmp_path):
             quick("apply", "--name", name, old)
             assert routes.all_lines() == before
     assert {("reno",), (name, name)} <= seen <= {("reno",), (name, name), (name,), ("reno", name)}
+
+
+def test_who_wins(machine, routes, name, link):
+    """The route decides when a connection begins, whatever its program chose before; with lock also later."""
+    sender, receiver = link.ends
+    machine.apply(file(name, routes.line(routes.near)))
+    listener = listen(receiver, routes.peer)
+    before, _ = connect(sender, listener, cc="cubic")
+    assert get_cc(before) == name
+    later, _ = connect(sender, listener)
+    later.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+    machine.apply(file(name, routes.line(routes.near, "--lock")))
+    locked, _ = connect(sender, listener)
+    with pytest.raises(PermissionError):
+        locked.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
 
 
 def test_unload_and_upgrade(bbrctl, machine, routes, name):

@@ -5,8 +5,12 @@
 
 #include <stdlib.h>
 
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
 #include "fixture.h"
 
+#include "address.h"
 #include "machine/plan.h"
 
 static struct machine wanted, found;
@@ -73,6 +77,36 @@ static inline void add_attached(const char *path, const char *name)
 
 	assert_non_null(at);
 	at->is_applied = true;
+}
+
+/* Adds a route of the namespace x, inode 7, that leads to a device. congctl "": none. */
+static inline struct machine_route *add_route(struct machine *m, const char *prefix,
+					      const char *congctl, __u32 device)
+{
+	struct machine_route *r = machine_add_route(m, "x", 7);
+	struct {
+		struct nlmsghdr head;
+		struct rtmsg rt;
+		struct rtattr oif;
+		__u32 device;
+	} message = {
+		.head = { .nlmsg_len = sizeof(message), .nlmsg_type = RTM_NEWROUTE },
+		.rt = { .rtm_family = AF_INET, .rtm_type = RTN_UNICAST },
+		.oif = { .rta_type = RTA_OIF, .rta_len = RTA_LENGTH(sizeof(device)) },
+		.device = device,
+	};
+	__u32 mask[4];
+
+	assert_true(parse_prefix("", prefix, r->is.to.addr, mask));
+	for (int i = 0; i < 4; i++)
+		r->is.to.len += __builtin_popcount(mask[i]);
+	strcpy(r->name, congctl);
+	strcpy(r->is.congctl, congctl);
+	r->is.type = RTN_UNICAST;
+	r->is.protocol = RTPROT_STATIC;
+	r->is.message = mem_new(1, sizeof(message));
+	memcpy(r->is.message, &message, sizeof(message));
+	return r;
 }
 
 static inline void add_note(const char *name, __u32 inode, const char *previous)

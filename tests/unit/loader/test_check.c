@@ -172,6 +172,27 @@ static void by_a_route(void **state)
 		   "-1 | sed -E 's/congctl (lock )?[^ ]+/congctl bpf_bbr/')");
 }
 
+static void by_a_route_of_the_file(void **state)
+{
+	(void)state;
+	strcpy(machine_add_route(&c.wanted, "/proc/1/ns/net", 1)->name, "reno");
+	add_use(1, "/", "reno", USES_ROUTE, 1);
+	check_judge(&c);
+	assert_int_equal(c.n_off, 0);
+}
+
+/* Another namespace's is not meant. */
+static void by_a_route_unlike_that_of_the_file(void **state)
+{
+	(void)state;
+	strcpy(machine_add_route(&c.wanted, "web", 2)->name, "reno");
+	add_use(1, "/", "reno", USES_ROUTE, 1);
+	expect_use(USE_BY_ROUTE,
+		   "1 connection uses reno, not bpf_bbr: their route has congctl reno",
+		   "ip -6 route change $(ip -6 route show match 2001:db8::7 | grep congctl | tail "
+		   "-1 | sed -E 's/congctl (lock )?[^ ]+/congctl bpf_bbr/')");
+}
+
 static void unloaded_code(void **state)
 {
 	struct use *u = add_use(2, "/", "bpf_bbr", USES_CHOSEN, 1);
@@ -577,6 +598,8 @@ int main(void)
 		TEST(what_cannot_be_told_apart),
 		TEST(chosen_ones),
 		TEST(by_a_route),
+		TEST(by_a_route_of_the_file),
+		TEST(by_a_route_unlike_that_of_the_file),
 		TEST(unloaded_code),
 		TEST(replaced_code),
 		TEST(a_default_of_unloaded_code),

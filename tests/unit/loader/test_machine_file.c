@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <arpa/inet.h>
 #include <sys/stat.h>
 
 #include "fixture.h"
@@ -236,6 +237,27 @@ static void a_cgroup_that_is_not_there(void **state)
 	assert_false(attachment_equal(&m.attached[0], &m.attached[1]));
 }
 
+static void routes_have_prefixes(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		read_text("[instance one]\nroute = 203.0.113.7/24 --lock\n"
+			  "route = ::/0 --netns /proc/thread-self/ns/net\n"
+			  "[instance two]\nroute = 0.0.0.0/0 --netns \"/proc/self/ns/net\"\n",
+			  NULL),
+		EXIT_DONE);
+	assert_int_equal(m.n_routes, 3);
+	assert_string_equal(m.route[0].netns, "/proc/thread-self/ns/net");
+	assert_true(m.route[0].is.is_locked);
+	assert_int_equal(m.route[0].is.to.len, 96 + 24);
+	assert_int_equal(ntohl(m.route[0].is.to.addr[3]), 0xcb007100);
+	assert_int_equal(m.route[1].is.to.len, 0);
+	assert_false(m.route[1].is.is_locked);
+	assert_string_equal(m.route[2].name, "two");
+	assert_int_equal(m.route[2].is.to.len, 96);
+	assert_int_equal(m.route[0].inode, m.route[2].inode);
+}
+
 /* A rule is enough for a profile that is built in; a section for it may still follow. */
 static void a_built_in_profile_needs_no_section(void **state)
 {
@@ -268,6 +290,11 @@ static void what_is_wrong_is_refused(void **state)
 		"[instance one]\nattach = a/../b\n",
 		"[instance one]\nattach = a\nattach = ./a/\n",
 		"[instance one]\nattach = --not-dst 10.0.0.0/8\n",
+		"[instance one]\nroute = 10.0.0.0/33\n",
+		"[instance one]\nroute = 10.0.0.0/8 10.0.0.0/9\n",
+		"[instance one]\nroute = --lock\n",
+		"[instance one]\nroute = 10.0.0.0/8 --netns bbrt_nobody\n",
+		"[instance one]\nroute = 10.0.0.0/8\n[instance two]\nroute = 10.0.0.1/8\n",
 		"[instance one]\nattach = --profile default --cgroup a\n",
 		"[instance one]\nattach = --not-dst ten --cgroup a\n",
 		"[instance one]\n[rules]\nrule = --profile brutal-ly\n",
@@ -307,6 +334,7 @@ int main(void)
 		TEST(names_that_are_no_other_algorithms_are_taken),
 		TEST(a_folder_is_read_in_order),
 		TEST(a_cgroup_that_is_not_there),
+		TEST(routes_have_prefixes),
 		TEST(a_built_in_profile_needs_no_section),
 		TEST(what_is_wrong_is_refused),
 	};

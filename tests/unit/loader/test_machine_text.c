@@ -178,7 +178,7 @@ static void json_has_all_parameters_and_rules(void **state)
 	(void)state;
 	assert_non_null(strstr(text, "{\"all\":[{\"name\":\"one\",\"version\":\"" BBR_VERSION
 				     "\",\"algorithm\":\"bbr\",\"default_in\":[],\"attach\":[],"
-				     "\"attachments\":[],"
+				     "\"attachments\":[],\"routes\":[],"
 				     "\"profiles\":[{\"profile\":\"default\",\"params\":{"));
 	assert_non_null(strstr(text, "\"cwnd_gain\":2.5"));
 	assert_non_null(strstr(text, "\"min_rtt_win\":20000"));

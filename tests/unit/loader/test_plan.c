@@ -250,6 +250,78 @@ static void only_one_instance(void **state)
 	assert_string_equal(plan.step[1].found_at->path, "/b");
 }
 
+static void routes_get_it_and_lose_it(void **state)
+{
+	struct machine_route *old;
+
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	add_route(&wanted, "10.0.0.0/8", "one", 0);
+	add_route(&wanted, "10.1.0.0/16", "one", 0);
+	add_route(&found, "10.0.0.0/8", "cubic", 1)->is.metric = 5;
+	add_route(&found, "10.0.0.0/8", "one", 1)->is.metric = 6; /* by hand */
+	add_route(&found, "10.1.0.0/16", "one", 1)->is_applied = true;
+	add_route(&found, "10.2.0.0/16", "one", 1)->is_applied = true;
+	add_route(&found, "10.3.0.0/16", "one", 1); /* by hand */
+	EXPECT(STEP_ROUTE, STEP_ROUTE_BACK);
+	assert_int_equal(plan.step[0].route_found->is.metric, 5);
+	assert_null(plan.step[0].route_as);
+	assert_ptr_equal(plan.step[1].route_found, &found.route[3]);
+	/* "lock" counts, too. */
+	wanted.route[1].is.is_locked = true;
+	EXPECT(STEP_ROUTE, STEP_ROUTE, STEP_ROUTE_BACK);
+	/* The same prefix of another namespace is something else. */
+	old = &found.route[0];
+	old->inode = 8;
+	found.route[1].inode = 8;
+	wanted.n_routes = 1;
+	EXPECT(STEP_ROUTE_BACK, STEP_ROUTE_BACK);
+	assert_int_equal(plan.n_waiting, 1);
+	wanted.n_routes = 2;
+}
+
+static void a_route_is_made_where_none_is(void **state)
+{
+	struct machine_route *made;
+
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	add_route(&wanted, "10.1.0.0/16", "one", 0);
+	EXPECT();
+	assert_int_equal(plan.n_waiting, 1);
+	add_route(&found, "0.0.0.0/0", "", 1);
+	add_route(&found, "10.0.0.0/8", "", 2)->is.metric = 5;
+	add_route(&found, "10.0.0.0/8", "cubic", 3)->is.metric = 4;
+	add_route(&found, "10.1.2.0/24", "", 4); /* narrower */
+	EXPECT(STEP_ROUTE);
+	assert_int_equal(plan.n_waiting, 0);
+	assert_null(plan.step[0].route_found);
+	assert_ptr_equal(plan.step[0].route_as, &found.route[2]);
+	/* It is there, and leads as it should; then it does not. */
+	made = add_route(&found, "10.1.0.0/16", "one", 3);
+	made->is_applied = true;
+	made->is.protocol = ROUTE_PROTOCOL;
+	made->is.metric = ~0u;
+	EXPECT();
+	found.route[1].is.metric = 3;
+	EXPECT(STEP_ROUTE);
+	assert_ptr_equal(plan.step[0].route_found, &found.route[4]);
+	assert_ptr_equal(plan.step[0].route_as, &found.route[1]);
+	/* Its prefix has got a route of its own. */
+	add_route(&found, "10.1.0.0/16", "", 4);
+	EXPECT(STEP_ROUTE, STEP_ROUTE_BACK);
+	assert_ptr_equal(plan.step[0].route_found, &found.route[5]);
+	assert_ptr_equal(plan.step[1].route_found, &found.route[4]);
+	/* Of an instance that was unloaded: the kernel does not say its name. */
+	found.route[4].name[0] = 0;
+	wanted.route[0].inode = 8;
+	EXPECT(STEP_ROUTE_BACK);
+	wanted.is_tuning = true;
+	EXPECT();
+}
+
 /* A file that an old bbrctl saved: it has nothing about defaults and cgroups. */
 static void a_file_of_profiles_and_rules(void **state)
 {
@@ -282,6 +354,8 @@ int main(void)
 		TEST(attachments_follow),
 		TEST(what_no_apply_made_stays),
 		TEST(only_one_instance),
+		TEST(routes_get_it_and_lose_it),
+		TEST(a_route_is_made_where_none_is),
 		TEST(a_file_of_profiles_and_rules),
 	};
 

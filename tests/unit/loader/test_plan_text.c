@@ -53,7 +53,8 @@ static void expect(const char *done, const char *not_done, const char *lines, co
 	assert_string_equal(printed(0, true), done);
 	assert_string_equal(printed(0, false), not_done);
 	assert_string_equal(diff(0), lines);
-	snprintf(whole, sizeof(whole), "{\"changes\":[{\"name\":\"one\",%s}],\"left_alone\":[]}\n",
+	snprintf(whole, sizeof(whole),
+		 "{\"changes\":[{\"name\":\"one\",%s}],\"left_alone\":[],\"waiting\":[]}\n",
 		 members);
 	assert_string_equal(json(), whole);
 }
@@ -62,7 +63,7 @@ static void nothing_to_do(void **state)
 {
 	(void)state;
 	make(0);
-	assert_string_equal(json(), "{\"changes\":[],\"left_alone\":[]}\n");
+	assert_string_equal(json(), "{\"changes\":[],\"left_alone\":[],\"waiting\":[]}\n");
 }
 
 static void an_instance_comes(void **state)
@@ -226,6 +227,49 @@ static void a_namespace_gets_its_default_back(void **state)
 	       "\"change\":\"default_back\",\"netns\":\"ns1\",\"inode\":7,\"old_default\":\"one\"");
 }
 
+static void a_route_gets_it(void **state)
+{
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	add_route(&wanted, "10.1.2.0/24", "one", 0)->is.is_locked = true;
+	add_route(&found, "10.1.2.0/24", "cubic", 1);
+	expect("one: now the congctl (locked) of route 10.1.2.0/24 in network namespace x (was "
+	       "cubic)\n",
+	       "one: is not the congctl (locked) of route 10.1.2.0/24 in network namespace x, but "
+	       "cubic is\n",
+	       " [instance one]\n+route = 10.1.2.0/24 --lock --netns x\n",
+	       "\"change\":\"route\",\"prefix\":\"10.1.2.0/24\",\"netns\":\"x\",\"inode\":7,"
+	       "\"locked\":true,\"old_congctl\":\"cubic\",\"made\":false");
+	/* There is none, or nothing at all leads there. */
+	add_route(&found, "0.0.0.0/0", "", 1);
+	found.route[0].inode = 8;
+	make(1);
+	assert_non_null(strstr(printed(0, true), " x, which was made\n"));
+	assert_non_null(strstr(printed(0, false), " x, which is not there\n"));
+	found.route[1].inode = 8;
+	make(0);
+	capture_begin();
+	step_print_waiting(&plan.waiting[0], "; ");
+	capture_end();
+	assert_string_equal(captured_output(),
+			    "; one: waits: nothing leads to route 10.1.2.0/24 in "
+			    "network namespace x yet\n");
+}
+
+static void a_route_gets_back_what_it_had(void **state)
+{
+	(void)state;
+	add(&wanted, "one");
+	add(&found, "one");
+	add_route(&found, "2001:db8::/32", "one", 1)->is_applied = true;
+	expect("one: no longer the congctl of route 2001:db8::/32 in network namespace x\n",
+	       "one: is the congctl of route 2001:db8::/32 in network namespace x\n",
+	       " [instance one]\n-route = 2001:db8::/32 --netns x\n",
+	       "\"change\":\"route_back\",\"prefix\":\"2001:db8::/32\",\"netns\":\"x\","
+	       "\"inode\":7,\"locked\":false,\"old_congctl\":\"one\",\"made\":false");
+}
+
 static void a_cgroup_is_attached(void **state)
 {
 	(void)state;
@@ -266,9 +310,10 @@ static void several_steps_in_order(void **state)
 	add(&wanted, "new");
 	add(&found, "old");
 	make(2);
-	assert_string_equal(json(),
-			    "{\"changes\":[{\"name\":\"new\",\"change\":\"load\"},"
-			    "{\"name\":\"old\",\"change\":\"unload\"}],\"left_alone\":[]}\n");
+	assert_string_equal(
+		json(),
+		"{\"changes\":[{\"name\":\"new\",\"change\":\"load\"},"
+		"{\"name\":\"old\",\"change\":\"unload\"}],\"left_alone\":[],\"waiting\":[]}\n");
 }
 
 static const char *left(size_t i, const char *prefix)
@@ -305,7 +350,7 @@ static void what_no_apply_made_is_left_alone(void **state)
 		"{\"name\":\"two\",\"change\":\"unload\"},"
 		"{\"name\":\"one\",\"change\":\"default_back\",\"netns\":\"ns1\",\"inode\":7,"
 		"\"old_default\":\"one\"},"
-		"{\"name\":\"one\",\"change\":\"detach\",\"cgroup\":\"/cg \"}]}\n");
+		"{\"name\":\"one\",\"change\":\"detach\",\"cgroup\":\"/cg \"}],\"waiting\":[]}\n");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -325,6 +370,8 @@ int main(void)
 		TEST(a_rule_twice_as_often_is_shown_once),
 		TEST(a_namespace_gets_a_default),
 		TEST(a_namespace_gets_its_default_back),
+		TEST(a_route_gets_it),
+		TEST(a_route_gets_back_what_it_had),
 		TEST(a_cgroup_is_attached),
 		TEST(a_cgroup_is_detached),
 		TEST(what_comes_with_an_instance_is_shown_once),
