@@ -100,7 +100,7 @@ def execute(run, on_time=None, fresh=False):
     del on_time, fresh
     kernel = kernels.find(run.kernel)
     script = f"SECONDS_LONG={run.seconds}\n" + "".join(part.read_text() for part in (PATH, HERE / "returns.sh"))
-    image = guest.initramfs(kernel, script, modules=[*MODULES, "cls_bpf", "tcp_bbr"], programs=PROGRAMS, files={"/returns.bpf.o": OBJECT})
+    image = guest.initramfs(kernel, script, modules=[*MODULES, "cls_bpf", "inet_diag", "tcp_diag", "tcp_bbr"], programs=PROGRAMS, files={"/returns.bpf.o": OBJECT})
     result = guest.run(kernel, image, seed=run.seed, timeout_s=GUEST_S, debug=_skip(run.kernel) if run.skip else None)
     found = read(result.console)
     if result.status or len(found.counts) < len(OPS):
