@@ -141,6 +141,20 @@ int netns_inode(const char *option, const char *name, __u32 *inode)
 	return *inode ? EXIT_DONE : EXIT_USAGE;
 }
 
+/* Routes are neither read nor changed here. */
+int netns_visit(const char *name, netns_visitor visit, void *data)
+{
+	(void)name;
+	(void)visit;
+	(void)data;
+	return EXIT_REFUSED;
+}
+
+int netns_for_each(netns_visitor visit, void *data)
+{
+	return netns_visit(NULL, visit, data);
+}
+
 /* Instead of the kernel: a trie, and the map that contains it. */
 static struct {
 	struct bbr_rule_key key;
