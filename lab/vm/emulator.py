@@ -4,6 +4,7 @@
 TCG with -icount: guest time is the number of executed instructions, one nanosecond each, and idle time is
 skipped.
 """
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -215,11 +216,14 @@ class Emulator:
 
     def _in_child(self):
         """Makes the guest end when the lab ends, even by SIGKILL, and even if the lab ended before prctl(). The guest gets its
-        own session, so that Ctrl-C reaches only the lab, which then ends its guests and cleans up."""
+        own session, so that Ctrl-C reaches only the lab, which then ends its guests and cleans up. Many kernels share the CPU
+        among sessions: so the session, too, gets the lab's niceness, or a lab under nice(1) would be in everybody's way."""
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self._lab:
             os._exit(1)
         os.setsid()
+        with contextlib.suppress(OSError):
+            pathlib.Path("/proc/self/autogroup").write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))
         os.sched_setaffinity(0, {self._core})
 
     def _schedule(self):

@@ -177,6 +177,22 @@ def test_a_guest_whose_lab_was_killed_before_it_began_ends():
     assert done.stdout == done.stderr == ""
 
 
+NICE = """import os
+from vm import emulator
+os.nice(7)
+guest = object.__new__(emulator.Emulator)
+guest._lab, guest._core = os.getppid(), min(os.sched_getaffinity(0))
+guest._in_child()
+print(open("/proc/self/autogroup").read())"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/autogroup"), reason="this kernel does not share the CPU among sessions")
+def test_a_guest_is_as_nice_as_the_lab():
+    done = subprocess.run([sys.executable, "-c", NICE], cwd=LAB, capture_output=True, text=True, check=True,
+                          preexec_fn=lambda: os.setpriority(os.PRIO_PROCESS, 0, 0))
+    assert done.stdout.split()[-1] == "7", done
+
+
 @pytest.mark.parametrize("file", ["state", "ram", "initrd"])
 def test_a_damaged_snapshot_is_made_again(kernel, tmp_path, capsys, monkeypatch, file):
     expected = guest.run(kernel, image(kernel))
