@@ -368,19 +368,59 @@ static bool is_named(const struct naming *n, const char *parent, const char *tex
 	return !n->has_id || (*len == ID_LEN && strspn(*name, "0123456789abcdef") >= ID_LEN);
 }
 
-bool cgroup_container(const char *path, char *name, size_t size)
+/* The uid of a pod in the name of its cgroup: "pod1-2", "kubepods-burstable-pod1_2.slice". */
+static bool is_pod(const char *part, char *uid, size_t size)
 {
-	char *copy = mem_copy(path), *parent = "", *rest = NULL;
+	const char *from = strstr(part, "pod"), *next;
+	size_t len;
+
+	while (from && (next = strstr(from + 1, "pod")))
+		from = next; /* after "kubepods" */
+	if (!from)
+		return false;
+	len = strspn(from + 3, "0123456789abcdef-_");
+	if (len < 32 || len >= size || (from[3 + len] && strcmp(from + 3 + len, ".slice")))
+		return false;
+	snprintf(uid, size, "%.*s", (int)len, from + 3);
+	for (char *c = uid; *c; c++)
+		*c = *c == '_' ? '-' : *c;
+	return true;
+}
+
+/* Its namespace and name, neither of which has a "_". */
+static void find_pod(const char *pods, const char *uid, char *name, size_t size)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(pods);
+
+	while (dir && !*name && (entry = readdir(dir))) {
+		const char *middle = strchr(entry->d_name, '_'),
+			   *end = middle ? strchr(middle + 1, '_') : NULL;
+
+		if (end && !strcmp(end + 1, uid))
+			snprintf(name, size, "pod %.*s/%.*s", (int)(middle - entry->d_name),
+				 entry->d_name, (int)(end - middle - 1), middle + 1);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+bool cgroup_container(const char *path, const char *pods, char *name, size_t size)
+{
+	char *copy = mem_copy(path), *parent = "", *rest = NULL, uid[40];
 	const char *found;
 	int len;
 
 	*name = 0;
 	for (char *part = strtok_r(copy, "/", &rest); part && !*name;
-	     parent = part, part = strtok_r(NULL, "/", &rest))
+	     parent = part, part = strtok_r(NULL, "/", &rest)) {
+		if (is_pod(part, uid, sizeof(uid)))
+			find_pod(pods, uid, name, size);
 		for (size_t i = 0; i < sizeof(namings) / sizeof(namings[0]) && !*name; i++)
 			if (is_named(&namings[i], parent, part, &len, &found))
 				snprintf(name, size, "%s %.*s", namings[i].runtime,
 					 namings[i].has_id ? ID_SHOWN : len, found);
+	}
 	free(copy);
 	return *name;
 }

@@ -54,11 +54,15 @@ int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS]);
  */
 void cgroup_path(__u64 id, char *path, size_t size);
 
+/* Where the kubelet has a folder for each pod of the node: NAMESPACE_NAME_UID. */
+#define CGROUP_PODS "/var/log/pods"
+
 /*
- * Recognizes the container of a cgroup by its path, as the usual runtimes name them: "docker
- * 0123456789ab", "lxc web". Returns false, and an empty name, for any other path.
+ * Recognizes the pod or the container of a cgroup by its path, as the kubelet and the usual runtimes
+ * name them: "pod web/front-0", "docker 0123456789ab", "lxc web". A pod that has no folder in `pods`
+ * is shown as its container. Returns false, and an empty name, for any other path.
  */
-bool cgroup_container(const char *path, char *name, size_t size);
+bool cgroup_container(const char *path, const char *pods, char *name, size_t size);
 
 /*
  * True if the first cgroup is the second, or below it. Paths have no slash at the end; the root's

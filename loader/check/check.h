@@ -26,7 +26,7 @@ struct use {
 struct checked_netns {
 	char *name; /* as --netns takes it; NULL: it cannot be found from here */
 	__u32 inode;
-	char container[64]; /* as "docker 0123456789ab"; "": none that we recognize */
+	char container[192]; /* as cgroup_container() has it; "": none that we recognize */
 	char def[BBR_NAME_LEN]; /* its default */
 	__s64 def_map_id; /* what that points at, 0 if that is no BPF program; -1: not known */
 	__u64 wmem, rmem; /* highest of tcp_wmem and tcp_rmem, in bytes; 0: not known */

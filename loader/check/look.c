@@ -81,7 +81,8 @@ static void read_container(struct checked_netns *ns)
 	while (f && !ns->container[0] && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = 0;
 		if (strchr(line, '/'))
-			cgroup_container(strchr(line, '/'), ns->container, sizeof(ns->container));
+			cgroup_container(strchr(line, '/'), CGROUP_PODS, ns->container,
+					 sizeof(ns->container));
 	}
 	if (f)
 		fclose(f);

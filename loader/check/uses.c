@@ -156,7 +156,7 @@ static void add_use(struct checked_netns *ns, const struct use *u)
 	const struct uses_group *is = &u->is;
 
 	if (!ns->container[0])
-		cgroup_container(u->cgroup, ns->container, sizeof(ns->container));
+		cgroup_container(u->cgroup, CGROUP_PODS, ns->container, sizeof(ns->container));
 	if (u->key.flags & USES_LISTENER)
 		return;
 	ns->n += is->n;
