@@ -408,6 +408,12 @@ static void make_found(struct machine *m, bool is_found)
 {
 	for (size_t i = 0; i < m->n_instances; i++)
 		m->instance[i].is_open = m->instance[i].is_ours = is_found;
+	for (size_t i = 0; i < m->n_routes; i++) {
+		struct machine_route *r = &m->route[i];
+
+		r->is_applied = is_found;
+		strcpy(r->is.congctl, is_found ? r->name : "");
+	}
 	for (size_t i = 0; is_found && i < m->n_defaults; i++) {
 		struct machine_note note = { .inode = m->def[i].inode };
 
