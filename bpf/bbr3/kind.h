@@ -22,6 +22,7 @@
 
 #include "bbr.h"
 #include "common/kind.h"
+#include "common/rate.h"
 
 #define BBR_REGULAR_FLAGS .idle_restart = 1, .has_seen_rtt = 1
 #define BBR_LOSS_FLAGS .prev_ca_state = 7, .loss_in_round = 1, .in_order = 1
@@ -159,6 +160,14 @@ static inline bool bbr_is_roomy(const struct bbr *b, const struct shell_sock *sk
 	       bdp * IN(sk, mss) >= bursts * bbr_burst_at_most(b, sk);
 }
 
+/* True if this ACK may raise the rate of DOWN, and so the burst that bbr_is_roomy() measures. */
+static inline bool bbr_may_raise_rate(const struct shell_sock *sk, u64 bw)
+{
+	u64 rate = bbr_rate_bytes_per_sec(sk, bw, PARAM_AT(sk, probe_bw_gains, BBR_DOWN));
+
+	return min_u64(rate, IN(sk, max_pacing_rate)) > IN(sk, pacing_rate);
+}
+
 /*
  * True if DOWN goes on: on a path of a few bursts it lasts until the next probe. First, neither the
  * minimum of RTT nor the maximum of bandwidth changes, and nothing bounds the bandwidth. Then the
@@ -190,7 +199,8 @@ static inline bool bbr_stays_in_down(const struct bbr *b, const struct shell_soc
 	if (rs->prior_in_flight > BBR_COUNT_NONE || rs->prior_in_flight <= gone + bdp)
 		return false;
 	READ_AGAIN();
-	return bbr_is_probe_far(b, sk, bdp) && bbr_is_roomy(b, sk, bdp);
+	return !bbr_may_raise_rate(sk, bw) && bbr_is_probe_far(b, sk, bdp) &&
+	       bbr_is_roomy(b, sk, bdp);
 }
 
 /*

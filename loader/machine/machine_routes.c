@@ -375,7 +375,8 @@ int machine_routes_back(const struct instance *inst, struct json *j)
 	int ret;
 
 	machine_add_instance(&m, inst->name)->loaded = *inst;
-	ret = machine_read_routes(NULL, &m);
+	/* Only an apply gives routes, and not each unload can look through all namespaces. */
+	ret = inst->applied_id ? machine_read_routes(NULL, &m) : EXIT_DONE;
 	if (j)
 		json_open_array(j, "routes");
 	for (size_t i = 0; !ret && i < m.n_routes; i++) {

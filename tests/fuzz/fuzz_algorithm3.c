@@ -213,7 +213,8 @@ static void call(enum callback callback, struct conn *c, const struct shell_rs *
 	case INIT:
 		bbr_init(&c->b, &c->sk);
 		CHECK(c->b.mode == BBR_STARTUP && !c->b.steps && c->b.initialized);
-		CHECK(c->sk.cwnd == was.sk.cwnd);
+		CHECK(c->sk.cwnd == was.sk.cwnd ||
+		      (c->sk.cwnd && c->sk.cwnd <= c->sk.param->start_cwnd[0]));
 		break;
 	case TX_START:
 		bbr_tx_start(&c->b, &c->sk);

@@ -170,10 +170,10 @@ def rules():
 
 def test_the_start_of_a_connection_with_many_rules(rules):
     """
-    Prefixes: each doubling adds a level of the trie, some 170 instructions. Without rules the start takes 320, 13 of them to look
-    up what an experiment assigns.
+    Prefixes: each doubling adds a level of the trie, some 170 instructions. Without rules the start takes 332, 13 of them to look
+    up what an experiment assigns, and 10 to see that the profile sets nothing beside the congestion control.
     """
-    assert rules["none"]["start"] <= 325
+    assert rules["none"]["start"] <= 337
     assert rules["16"]["start"] <= 2000
     assert rules["4096"]["start"] <= 2 * rules["16"]["start"]
 

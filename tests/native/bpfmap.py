@@ -15,7 +15,7 @@ ARRAY, ARRAY_OF_MAPS, LPM_TRIE = 2, 12, 11
 NO_PREALLOC = 1
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include/bpf_bbr"
-PARAMS = ROOT / "bpf/bbr/params.h"
+PARAMS, SHARED_PARAMS = ROOT / "bpf/bbr/params.h", ROOT / "include/bpf_bbr/params.h"
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -74,7 +74,9 @@ class Map:
 def parameters():
     """key: (index of its first word in struct bbr_params, number of its words)"""
     found, at = {}, 0
-    for key, n in re.findall(r"^\t[CO]\((\w+), (\d+),", PARAMS.read_text(), re.M):
+    shared = dict(re.findall(r"^#define (BBR_\w+)\(C\) \\\n(.*?[^\\])$", SHARED_PARAMS.read_text(), re.M | re.S))
+    table = re.sub(r"^\t(BBR_\w+)\(C\)", lambda line: shared[line[1]], PARAMS.read_text(), flags=re.M)
+    for key, n in re.findall(r"^\t[CO]\((\w+), (\d+),", table, re.M):
         found[key] = at, int(n)
         at += int(n)
     assert len(found) > 30

@@ -49,7 +49,9 @@ def check_load(text, toy, bbr):
     assert f"{toy}: window=24 (was 10)" in text
     assert "no parameter is called high_gain" in text, "the toy has no parameter of BBR"
     shown = document(text[text.index("(was 10)"):])
-    assert [(p["key"], p["value"], p["default"], p["range"]) for p in shown["params"]] == [("window", 24, 10, [2, 1000])]
+    first, *shells = [(p["key"], p["value"], p["default"], p["range"]) for p in shown["params"]]
+    assert first == ("window", 24, 10, [2, 1000])
+    assert [key for key, *_ in shells] == ["notsent_lowat", "rto_min", "delack_max"]
     status = json.JSONDecoder().raw_decode(text[text.rindex("\n[") + 1:])[0]
     algorithms = {instance["name"]: instance["algorithm"] for instance in status}
     assert algorithms[toy] == "toy" and algorithms[bbr] == "bbr"

@@ -18,7 +18,7 @@ from transfer import connect, get_cc, listen, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
-UNITS = {"ratio", "percent", "count", "packets", "rounds", "us", "ms", "bps"}
+UNITS = {"ratio", "bytes", "percent", "count", "packets", "rounds", "us", "ms", "bps"}
 
 
 def values(bbrctl, *args):
@@ -85,7 +85,8 @@ def test_load_and_unload_in_json(bbrctl, free_name):
     loaded = bbrctl.json("load", "--name", name)
     assert loaded == {"name": name, "map_id": status_of(bbrctl, name)["map_id"], "defaults": 0}
     unloaded = bbrctl.json("unload", "--name", name)
-    assert unloaded == {"name": name, "map_id": loaded["map_id"], "unloaded": True, "users": 0, "defaults": []}
+    assert unloaded == {"name": name, "map_id": loaded["map_id"], "unloaded": True, "users": 0, "defaults": [],
+                        "routes": []}
 
 
 def test_load_takes_parameters(bbrctl, free_name):

@@ -69,7 +69,8 @@ class Routes:
         return [route.get("metrics", [{}])[0].get("congestion") for route in self.show("exact", prefix)]
 
     def all_lines(self):
-        return sorted(line for line in self.ip("show").stdout.splitlines() if not line.startswith("fe80"))
+        lines = self.ip("show").stdout.replace(" linkdown", "").splitlines()  # until the pair of devices is up
+        return sorted(line for line in lines if not line.startswith("fe80"))
 
     def line(self, prefix, *options):
         return f"route = {' '.join([prefix, *options])} --netns {self.ns.name}\n"
