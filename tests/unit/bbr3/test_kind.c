@@ -7,6 +7,7 @@ static void make_in_order(struct fixture *f)
 	f->b.in_order = 1;
 	f->b.full_bw_now = 1;
 	f->rs.prior_delivered = 940;
+	f->sk.pacing_rate = 14000000; /* more than the rate of DOWN */
 }
 
 static void assert_kind(struct fixture *f, u8 kind)
@@ -140,7 +141,7 @@ static void check_model(struct fixture *f, u8 kind, u8 if_new)
 		CHANGED(f->b.rounds_since_probe = BBR_CRUISE_ROUNDS - 2, kind); /* note it */
 		CHANGED(f->b.rounds_since_probe = BBR_CRUISE_ROUNDS - 1, kind);
 		CHANGED(f->sk.cwnd = 500, kind);
-		CHANGED(f->sk.mss = 100, kind);
+		CHANGED((f->sk.mss = 100, f->sk.pacing_rate = 1400000), kind);
 		CHANGED(f->p.extra_acked_gain[0] = 0, kind);
 		CHANGED(f->rs.rtt_us = -1, kind);
 		CHANGED((f->rs.rtt_us = MIN_RTT, f->b.probe_rtt_min_us = MIN_RTT - 1), if_new);
@@ -175,6 +176,8 @@ TEST(model_is_the_same_by_each_kind)
  * DOWN goes on while more than the BDP, 100 packets, is in the network, and the BDP stays and has
  * room for bursts.
  */
+#define RATE_OF_DOWN bbr_rate_bytes_per_sec(&f->sk, BW, f->p.probe_bw_gains[BBR_DOWN])
+
 TEST(down_is_fast_while_it_goes_on)
 {
 	FIXTURE;
@@ -204,7 +207,9 @@ TEST(down_is_fast_while_it_goes_on)
 			SHELL_FAST_2); /* min_rtt_us grows */
 		CHANGED(f->rs.interval_us = 1279, SHELL_REGULAR);
 		CHANGED(f->b.bw_hi[0] = BW / 2, SHELL_FAST_2);
-		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 201), SHELL_FAST_2);
+		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 201,
+			 f->sk.pacing_rate *= 2),
+			SHELL_FAST_2);
 		CHANGED((f->b.bw_hi[0] = 2 * BW, f->rs.prior_in_flight = 200), SHELL_REGULAR);
 		CHANGED(f->b.bw_lo = BW, SHELL_FAST_2);
 		CHANGED(f->b.bw_lo = BW - 1, SHELL_REGULAR);
@@ -215,6 +220,10 @@ TEST(down_is_fast_while_it_goes_on)
 		CHANGED(f->sk.min_tso_segs = 34, SHELL_REGULAR);
 		/* A third of the BDP is 33333 bytes, less 256 at this RTT. */
 		CHANGED(f->sk.pacing_rate = 33077 << 10, SHELL_FAST_2);
+		/* 0.9 times 100 packets of 1000 bytes in 12.8 ms, less the margin of 1 % */
+		CHANGED(f->sk.pacing_rate = RATE_OF_DOWN, SHELL_FAST_2);
+		CHANGED(f->sk.pacing_rate = RATE_OF_DOWN - 1, SHELL_REGULAR);
+		CHANGED((f->sk.pacing_rate = 1000, f->sk.max_pacing_rate = 1000), SHELL_FAST_2);
 		CHANGED(f->sk.pacing_rate = 33078 << 10, SHELL_REGULAR);
 		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8, SHELL_FAST_2);
 		CHANGED(f->p.tso_rtt[0] = MIN_RTT / 8 + 1, SHELL_REGULAR);
