@@ -34,6 +34,15 @@ void prefix_mask(__u32 mask[4], int len)
 		mask[i] = len >= 32 ? ~0u : len > 0 ? htonl(~0u << (32 - len)) : 0;
 }
 
+__u8 prefix_bits(const __u32 mask[4])
+{
+	__u8 len = 0;
+
+	for (int i = 0; i < 4; i++)
+		len += __builtin_popcount(mask[i]);
+	return len;
+}
+
 bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4])
 {
 	const char *slash = strchr(s, '/');

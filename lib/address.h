@@ -23,6 +23,9 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
  */
 void prefix_mask(__u32 mask[4], int len);
 
+/* The length of the prefix with this mask. */
+__u8 prefix_bits(const __u32 mask[4]);
+
 /* True if it is IPv4, ::ffff:a.b.c.d. */
 bool address_is_v4(const __u32 addr[4]);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What bbrctl sets up on a machine: instances with profiles and rules, the namespaces whose default
- * they are, the cgroups that they are attached to, the routes whose congctl they are. It describes what a file wants (machine_file.c)
- * and what the kernel has (machine_kernel.c); plan.h has the steps from one to the other.
+ * they are, the cgroups that they are attached to, the routes whose congctl they are. It describes
+ * what a file wants (machine_file.c) and what the kernel has (machine_kernel.c); plan.h has the
+ * steps from one to the other.
  */
 #ifndef LOADER_MACHINE_H
 #define LOADER_MACHINE_H
@@ -129,6 +130,12 @@ void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
 /* Adds the same as an object of an array. */
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);
 void machine_add_route_json(struct json *j, const struct machine_route *r);
+
+/* Adds the keys of that object. */
+void machine_add_route_keys(struct json *j, const struct machine_route *r);
+
+/* "203.0.113.0/24", "203.0.113.0/24 in network namespace N", for messages; the caller frees it. */
+char *machine_route_name(const struct machine_route *r);
 
 /*
  * Reads what the kernel has now. only: profiles and rules of this instance; NULL: of all. wanted: also

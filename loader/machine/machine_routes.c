@@ -74,12 +74,10 @@ int machine_take_route(struct machine *m, const char *name, const char *value)
 		ret = refuse_line(value, wrong);
 	else if (!parse_prefix("route", prefix, to.to.addr, mask))
 		ret = EXIT_USAGE;
-	else
-		ret = EXIT_DONE;
-	for (int i = 0; !ret && i < 4; i++)
-		to.to.len += __builtin_popcount(mask[i]);
-	if (!ret)
+	else {
+		to.to.len = prefix_bits(mask);
 		ret = add_wanted(m, name, &to, netns ? netns : NETNS_OWN, value);
+	}
 	free(line);
 	return ret;
 }
@@ -161,13 +159,10 @@ int machine_read_routes(const struct machine *wanted, struct machine *m)
 
 static int refuse_route(const struct step *s, const char *why)
 {
-	const struct machine_route *r = s->route_wanted ? s->route_wanted : s->route_found;
-	bool is_own = !strcmp(r->netns, NETNS_OWN);
-	char to[ADDRESS_TEXT_LEN];
+	char *route = machine_route_name(s->route_wanted ? s->route_wanted : s->route_found);
 
-	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
-	err("%s: route %s%s%s: %s", s->name, to, is_own ? "" : " in network namespace ",
-	    is_own ? "" : r->netns, why);
+	err("%s: route %s: %s", s->name, route, why);
+	free(route);
 	return EXIT_REFUSED;
 }
 

@@ -4,6 +4,7 @@
 
 #include "address.h"
 #include "cgroup/cgroup.h"
+#include "cli/err.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "kernel/netns.h"
@@ -88,17 +89,32 @@ static bool is_line(const struct machine *m, const struct machine_route *r, cons
 	return is_one;
 }
 
-void machine_add_route_json(struct json *j, const struct machine_route *r)
+void machine_add_route_keys(struct json *j, const struct machine_route *r)
 {
 	char to[ADDRESS_TEXT_LEN];
 
 	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
-	json_open_object(j, NULL);
 	json_add_string(j, "prefix", to);
 	json_add_string(j, "netns", r->netns);
 	json_add_int(j, "inode", r->inode);
 	json_add_bool(j, "locked", r->is.is_locked);
+}
+
+void machine_add_route_json(struct json *j, const struct machine_route *r)
+{
+	json_open_object(j, NULL);
+	machine_add_route_keys(j, r);
 	json_close(j);
+}
+
+char *machine_route_name(const struct machine_route *r)
+{
+	bool is_own = !strcmp(r->netns, NETNS_OWN);
+	char to[ADDRESS_TEXT_LEN];
+
+	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
+	return mem_format("%s%s%s", to, is_own ? "" : " in network namespace ",
+			  is_own ? "" : text_shown(r->netns));
 }
 
 void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,

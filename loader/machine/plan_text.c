@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "cli/units.h"
-#include "kernel/netns.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "tuning/param.h"
@@ -82,15 +81,12 @@ static void print_default(const struct step *s, bool done)
 		printf("is not the default of network namespace %s, but %s is\n", netns, old);
 }
 
-/* "203.0.113.0/24", "203.0.113.0/24 in network namespace N" */
 static void print_route_name(const struct machine_route *r)
 {
-	char to[ADDRESS_TEXT_LEN];
+	char *name = machine_route_name(r);
 
-	format_prefix(to, sizeof(to), r->is.to.addr, r->is.to.len);
-	printf("%s", to);
-	if (strcmp(r->netns, NETNS_OWN))
-		printf(" in network namespace %s", text_shown(r->netns));
+	printf("%s", name);
+	free(name);
 }
 
 static void print_route(const struct step *s, bool done)
@@ -319,10 +315,8 @@ static void add_step(struct json *j, const struct step *s)
 	const struct attachment *at = s->wanted_at ? s->wanted_at : s->found_at;
 	const struct profile_definition *profile =
 		s->profile_wanted ? s->profile_wanted : s->profile_found;
-
 	const struct machine_route *route = s->route_wanted ? s->route_wanted : s->route_found;
 	const char *old = s->route_found ? s->route_found->is.congctl : "";
-	char to[ADDRESS_TEXT_LEN];
 
 	json_open_object(j, NULL);
 	json_add_string(j, "name", s->name);
@@ -351,11 +345,7 @@ static void add_step(struct json *j, const struct step *s)
 		terms_add_json(j, at->term, at->n);
 	}
 	if (route) {
-		format_prefix(to, sizeof(to), route->is.to.addr, route->is.to.len);
-		json_add_string(j, "prefix", to);
-		json_add_string(j, "netns", route->netns);
-		json_add_int(j, "inode", route->inode);
-		json_add_bool(j, "locked", route->is.is_locked);
+		machine_add_route_keys(j, route);
 		json_add_string(j, "old_congctl", old[0] ? old : NULL);
 		json_add_bool(j, "made", s->route_as || route->is.protocol == ROUTE_PROTOCOL);
 	}

@@ -76,8 +76,7 @@ static int parse_term(const char *option, const char *value, struct bbr_term *te
 	case BBR_TERM_DST:
 	case BBR_TERM_SRC:
 		done = parse_prefix(option, value, term->value, mask);
-		for (int i = 0; i < 4; i++)
-			term->len += __builtin_popcount(mask[i]);
+		term->len = prefix_bits(mask);
 		break;
 	case BBR_TERM_DPORT:
 	case BBR_TERM_SPORT:
@@ -130,8 +129,7 @@ int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule)
 	    (filter->sport && !parse_port("--sport", filter->sport, &rule->sport)) ||
 	    (filter->mark && !parse_mark("--mark", filter->mark, &rule->mark)))
 		return EXIT_USAGE;
-	for (int i = 0; i < 4; i++)
-		rule->dst_len += __builtin_popcount(mask[i]);
+	rule->dst_len = prefix_bits(mask);
 	rule->fields = (filter->dport ? BBR_RULE_DPORT : 0) | (filter->sport ? BBR_RULE_SPORT : 0) |
 		       (filter->mark ? BBR_RULE_MARK : 0) | (filter->cgroup ? BBR_RULE_CGROUP : 0);
 	for (int i = 0; !ret && i < filter->n_more; i++) {
