@@ -165,7 +165,7 @@ static inline bool bbr_may_raise_rate(const struct shell_sock *sk, u64 bw)
 {
 	u64 rate = bbr_rate_bytes_per_sec(sk, bw, PARAM_AT(sk, probe_bw_gains, BBR_DOWN));
 
-	return min_u64(rate, IN(sk, max_pacing_rate)) > IN(sk, pacing_rate);
+	return bbr_limit_rate(sk, rate) > IN(sk, pacing_rate);
 }
 
 /*
