@@ -28,18 +28,13 @@
 #include <unistd.h>
 
 #include "cost.h"
+#include "lab/runs/program.h"
 
 #define CHUNK 131072
 #define MAX_SPANS 8
 #define PORT 5001
 #define OBJECT "/cost.bpf.o"
 #define REST_US 100000 /* for all processes to become idle before a transfer */
-
-static void die(const char *what)
-{
-	fprintf(stderr, "cost: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 /* A span that is being recorded. */
 struct span {
@@ -185,14 +180,6 @@ static void print_span(const struct span *s, unsigned int limit)
 	       calls ? (double)sum / calls : 0.0, quantile(&span, calls, 0),
 	       quantile(&span, calls, 0.5), quantile(&span, calls, 0.9),
 	       quantile(&span, calls, 0.99), max);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 /* How long the (only) CPU has been idle, to the nanosecond. */

@@ -32,26 +32,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab/runs/program.h"
+
 #define CHUNK 65536
 #define DATAGRAM 1448
 #define PERIOD_WORDS 65521
 #define MANY_PACKETS (16 * 1448)
 #define WARM_UP (1 << 20)
 #define NS_PER_MS 1000000ull
-
-static void die(const char *what)
-{
-	fprintf(stderr, "flow: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static void sleep_until(uint64_t ns)
 {

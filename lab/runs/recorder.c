@@ -36,6 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab/runs/program.h"
 #include "recorder.h"
 
 #define EPOCH_DELAY_NS 200000000ull /* time for the flows' processes to be there */
@@ -54,20 +55,6 @@ static struct flow {
 	size_t rtt_count, rtt_room;
 	int mode;
 } flows[FLOWS];
-
-static void die(const char *what)
-{
-	fprintf(stderr, "recorder: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static long long run_us(uint64_t ns)
 {

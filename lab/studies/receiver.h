@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab/runs/program.h"
+
 #define MTU 1500
 #define MSS (MTU - 40)
 #define WINDOW_SHIFT 1
@@ -49,20 +51,6 @@ struct answer {
 	struct range sacks[MOST_BLOCKS];
 	unsigned int sack_count;
 };
-
-static void die(const char *what)
-{
-	fprintf(stderr, "peer: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
 
 static uint64_t earliest(uint64_t a, uint64_t b)
 {
@@ -157,7 +145,7 @@ static void forget_early(struct receiver *r, unsigned int n)
 	memmove(&r->early[n], &r->early[n + 1], (r->early_count - n) * sizeof(r->early[0]));
 }
 
-/* All before `to` has come, or is said to have come. */
+/* Moves `acked` up to `to`, and past the early data that follows without a gap. */
 static void advance(struct receiver *r, uint32_t to)
 {
 	if (distance(r->acked, to) > 0)

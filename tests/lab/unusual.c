@@ -29,6 +29,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lab/runs/program.h"
+
 #define PORT 6000
 #define BYTES 400000
 #define PERIOD 65521 /* a prime, so that a byte lost, doubled or moved shows */
@@ -37,12 +39,6 @@
 #define NAME_BYTES 16 /* of a congestion control */
 
 static uint8_t stream[PERIOD + BYTES];
-
-static void die(const char *what)
-{
-	fprintf(stderr, "unusual: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static void set(int fd, int level, int option, const void *value, socklen_t size, const char *what)
 {
