@@ -7,7 +7,7 @@ import dataclasses
 import json
 import re
 
-from runs import compare, congestion_controls, pool, tables
+from runs import compare, congestion_controls, metrics, pool, tables
 from vm import guest, kernels
 from vm.initramfs import BUILD
 
@@ -22,7 +22,7 @@ PROGRAMS = [BUILD / "bbrctl", BUILD / "peer"]
 PACKETS = 2 * BYTES // 1448  # of a connection
 WARNING = re.compile(r"WARNING|BUG|Oops|refused|Call Trace")
 SURE = 0.05 / ((len(CCS) - 1) * len(KERNELS))  # in one of twenty measurements chance makes one of the comparisons seem so
-QUANTILES = (0.1, 0.5, 0.9, 0.99)
+PERCENTILES = (10, 50, 90, 99)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,17 +90,13 @@ def against_kernels(connections, cc):
     ours, kernels_ = times_us(connections, cc), times_us(connections, THE_KERNELS)
     ratios = compare.log_ratios(ours, kernels_)
     shares, _ = compare.by_random_signs(compare.signed_ranks(ratios), [a - b for a, b in zip(ours, kernels_)])
-    return _quantile(ours, 0.5) / _quantile(kernels_, 0.5), min(shares)
+    return metrics.percentile(ours, 50) / metrics.percentile(kernels_, 50), min(shares)
 
 
 def slower(connections):
     """The congestion controls that need longer than the kernel's bbr."""
     compared = {cc: against_kernels(connections, cc) for cc in CCS if cc != THE_KERNELS}
     return [cc for cc, (ratio, p) in compared.items() if ratio > 1 and p < SURE]
-
-
-def _quantile(values, share):
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 def table(found):
@@ -113,11 +109,11 @@ def table(found):
             times = times_us(connections, cc)
             ratio, p = against_kernels(connections, cc) if cc != THE_KERNELS else (1, None)
             rows.append([key, cc, len(its), sum(c["bytes"] >= BYTES for c in its), sum(us <= SOON_US for us in times),
-                         *(f"{_quantile(times, share) / 1e6:.1f}" for share in QUANTILES), f"{max(times) / 1e6:.0f}",
-                         *(f"{_quantile(values, 0.99) / 1e6:.1f}" for values in
+                         *(f"{metrics.percentile(times, percent) / 1e6:.1f}" for percent in PERCENTILES), f"{max(times) / 1e6:.0f}",
+                         *(f"{metrics.percentile(values, 99) / 1e6:.1f}" for values in
                            ([c["waited_us"] for c in its], [c["us"] - c["waited_us"] for c in its])),
                          "" if p is None else f"{ratio:.2f}", "" if p is None else f"{p:.3f}",
                          len(faults(its)), len(warnings)])
-    head = ["KERNEL", "CC", "RUNS", "DELIVERED", "IN 60 S", *(f"{100 * share:g} %" for share in QUANTILES), "MAX S", "WAITED 99 %", "REST 99 %", "/ BBR", "P",
+    head = ["KERNEL", "CC", "RUNS", "DELIVERED", "IN 60 S", *(f"{percent} %" for percent in PERCENTILES), "MAX S", "WAITED 99 %", "REST 99 %", "/ BBR", "P",
             "FAULTS", "WARNINGS"]
     return tables.align(head, rows)
