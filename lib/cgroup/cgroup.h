@@ -55,7 +55,8 @@ int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS]);
 void cgroup_path(__u64 id, char *path, size_t size);
 
 /* Where the kubelet has a folder for each pod of the node: NAMESPACE_NAME_UID. */
-#define CGROUP_PODS "/var/log/pods"
+#define CGROUP_PODS_PARENT "/var/log"
+#define CGROUP_PODS CGROUP_PODS_PARENT "/pods"
 
 /*
  * Recognizes the pod or the container of a cgroup by its path, as the kubelet and the usual runtimes
@@ -63,6 +64,20 @@ void cgroup_path(__u64 id, char *path, size_t size);
  * is shown as its container. Returns false, and an empty name, for any other path.
  */
 bool cgroup_container(const char *path, const char *pods, char *name, size_t size);
+
+#define POD_NAME_LEN (63 + 1 + 253 + 1) /* the longest that Kubernetes has, with the 0 */
+
+struct pod {
+	char name[POD_NAME_LEN]; /* NAMESPACE/NAME */
+	char *path; /* of its cgroup, in the file system */
+};
+
+/*
+ * Lists the pods that have a cgroup and a folder in `folder`, by their names. Returns their number
+ * or -errno. Free *list with pods_free().
+ */
+int pods_list(const char *folder, struct pod **list);
+void pods_free(struct pod *list, int n);
 
 /*
  * True if the first cgroup is the second, or below it. Paths have no slash at the end; the root's

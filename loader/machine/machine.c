@@ -60,6 +60,15 @@ struct machine_route *machine_add_route(struct machine *m, const char *netns, __
 	return r;
 }
 
+struct machine_pods *machine_add_pods(struct machine *m, const char *which, const char *name)
+{
+	struct machine_pods *p = grow(&m->pods, &m->n_pods, sizeof(*m->pods));
+
+	p->which = mem_copy(which);
+	set_name(p->name, name);
+	return p;
+}
+
 static void free_route(struct machine_route *r)
 {
 	free(r->netns);
@@ -87,6 +96,9 @@ void machine_free(struct machine *m)
 	for (size_t i = 0; i < m->n_routes; i++)
 		free_route(&m->route[i]);
 	free(m->route);
+	for (size_t i = 0; i < m->n_pods; i++)
+		free(m->pods[i].which);
+	free(m->pods);
 	*m = (struct machine){};
 }
 
@@ -162,6 +174,13 @@ void machine_narrow(struct machine *m, const char *name)
 		else
 			m->route[n++] = m->route[i];
 	m->n_routes = n;
+	n = 0;
+	for (size_t i = 0; i < m->n_pods; i++)
+		if (strcmp(m->pods[i].name, name))
+			free(m->pods[i].which);
+		else
+			m->pods[n++] = m->pods[i];
+	m->n_pods = n;
 }
 
 const char *machine_rule_profile(const struct machine_instance *inst, const struct bbr_rule *rule)

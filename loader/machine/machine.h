@@ -21,6 +21,7 @@
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
+#include "tuning/rule_text.h"
 
 struct json;
 
@@ -73,6 +74,19 @@ struct machine_route {
 	struct route_note note; /* if an apply set it */
 };
 
+/*
+ * A line of a file that names pods: it stands for a line of each pod that is there, by its cgroup.
+ * machine_pods_find() looks for them, and may do so again.
+ */
+struct machine_pods {
+	char *which; /* NAMESPACE/NAME, each a pattern as a shell has them */
+	char name[BBR_NAME_LEN]; /* of the instance */
+	struct bbr_rule rule; /* its conditions, without the cgroup */
+	bool is_rule; /* else: an attachment */
+	__u32 before; /* how many of the instance's own rules come before it */
+	__u32 n; /* how many pods it stands for now */
+};
+
 struct machine {
 	struct machine_instance *instance;
 	size_t n_instances;
@@ -84,6 +98,8 @@ struct machine {
 	size_t n_attached;
 	struct machine_route *route;
 	size_t n_routes;
+	struct machine_pods *pods; /* wanted; their attachments are the last ones */
+	size_t n_pods;
 	bool is_found; /* it is what the kernel has */
 	bool is_tuning; /* wanted: a file of profiles and rules only, silent about the rest */
 };
@@ -105,6 +121,21 @@ const struct attachment *machine_attachment(const struct machine *m, const char 
 const struct machine_note *machine_note(const struct machine *m, const char *name, __u32 inode);
 const struct machine_route *machine_route(const struct machine *m, __u32 inode,
 					  const struct route_prefix *to);
+
+struct machine_pods *machine_add_pods(struct machine *m, const char *which, const char *name);
+
+/*
+ * Makes the lines for pods stand for the pods that have a folder in `folder` now. A pod belongs to
+ * the first line that names it; a line that names its cgroup comes first. Returns EXIT_DONE, or
+ * another status after printing why not.
+ */
+int machine_pods_find(struct machine *m, const char *folder);
+
+/* Where the rules of line i, for pods, begin among its instance's: behind those of the lines before. */
+__u32 machine_pods_place(const struct machine *m, size_t i);
+
+/* How many of the attachments, the last ones, are pods'. */
+size_t machine_pods_attached(const struct machine *m);
 
 /* Keeps only what belongs to one instance. */
 void machine_narrow(struct machine *m, const char *name);
@@ -160,6 +191,7 @@ int machine_routes_back(const struct instance *inst, struct json *j);
  *	default_in = N		a network namespace, as with --netns; any number of lines
  *	attach = PATH		a cgroup, as with --cgroup; any number of lines; it need not be there
  *	attach = CONDITIONS --cgroup PATH
+ *	attach = CONDITIONS --pod NAMESPACE/NAME
  *	route = PREFIX [--lock] [--netns N]	congctl of a route; any number of lines
  *
  *	[PROFILE]		of this instance; keys left out have their defaults ([default] too)
@@ -167,7 +199,7 @@ int machine_routes_back(const struct instance *inst, struct json *j);
  *	KEY = VALUE
  *
  *	[rules]			of this instance
- *	rule = OPTIONS		as with rule add, --cgroup last
+ *	rule = OPTIONS		as with rule add, --cgroup last; or with --pod NAMESPACE/NAME
  *
  * A name after default_in, attach, --netns and --cgroup may be in quotes (cli/text.h).
  *

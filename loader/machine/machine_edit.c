@@ -111,14 +111,16 @@ static bool has_line(const struct lines *l, size_t from, size_t end, const char 
 	return false;
 }
 
-/* Reads a line "rule = OPTIONS" into a rule without profile; false: it is something else. */
+/* Reads a line "rule = OPTIONS" into a rule without profile; false: it is something else, or for pods. */
 static bool read_rule(const char *line, struct bbr_rule *rule)
 {
 	char *copy = without_comment(line), *value = copy + strcspn(copy, "=");
-	const char *profile;
+	struct rule_line parsed;
 	bool is_rule = !strncmp(copy, "rule", strlen("rule")) && *value &&
-		       !rule_parse_line(value + 1, rule, &profile);
+		       !rule_parse_line(value + 1, &parsed) && !parsed.pods;
 
+	if (is_rule)
+		*rule = parsed.rule;
 	free(copy);
 	return is_rule;
 }

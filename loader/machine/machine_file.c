@@ -114,24 +114,36 @@ static int add_known_profile(struct machine_instance *inst, const char *name)
 	return ret ? ret : profile_definitions_base(&inst->profiles, name, name);
 }
 
-static int take_rule(struct machine_instance *inst, const char *value)
+static struct machine_pods *take_pods(struct machine *m, const struct machine_instance *inst,
+				      const struct rule_line *parsed)
+{
+	struct machine_pods *p = machine_add_pods(m, parsed->pods, inst->name);
+
+	p->rule = parsed->rule;
+	p->before = inst->rules.n;
+	return p;
+}
+
+static int take_rule(struct machine *m, struct machine_instance *inst, const char *value)
 {
 	const struct profile_definition *def;
-	struct bbr_rule rule;
-	const char *profile;
+	struct rule_line parsed;
 	char *line = mem_copy(value);
-	int ret = rule_parse_line(line, &rule, &profile);
+	int ret = rule_parse_line(line, &parsed);
 
-	def = ret ? NULL : profile_definitions_find(&inst->profiles, profile);
+	def = ret ? NULL : profile_definitions_find(&inst->profiles, parsed.profile);
 	if (!ret && !def) {
-		ret = strcmp(profile, BBR_PROFILE_DEFAULT) ?
-			      add_known_profile(inst, profile) :
-			      profile_definitions_begin(&inst->profiles, "", profile);
-		def = profile_definitions_find(&inst->profiles, profile);
+		ret = strcmp(parsed.profile, BBR_PROFILE_DEFAULT) ?
+			      add_known_profile(inst, parsed.profile) :
+			      profile_definitions_begin(&inst->profiles, "", parsed.profile);
+		def = profile_definitions_find(&inst->profiles, parsed.profile);
 	}
 	if (!ret) {
-		rule.profile = def - inst->profiles.def;
-		ret = rule_list_insert(&inst->rules, inst->rules.n, &rule);
+		parsed.rule.profile = def - inst->profiles.def;
+		if (parsed.pods)
+			take_pods(m, inst, &parsed)->is_rule = true;
+		else
+			ret = rule_list_insert(&inst->rules, inst->rules.n, &parsed.rule);
 	}
 	free(line);
 	return ret;
@@ -211,12 +223,13 @@ static int take_attached_path(struct reader *r, const char *path)
 static int take_attached_some(struct reader *r, const char *value)
 {
 	char *line = mem_copy(value);
-	struct bbr_rule rule;
-	const char *path;
-	int ret = rule_parse_attachment(line, &rule, &path);
+	struct rule_line parsed;
+	int ret = rule_parse_attachment(line, &parsed);
 
-	if (!ret)
-		ret = take_attachment(r, path, &rule);
+	if (!ret && parsed.pods)
+		take_pods(r->m, r->inst, &parsed);
+	else if (!ret)
+		ret = take_attachment(r, parsed.cgroup, &parsed.rule);
 	free(line);
 	return ret;
 }
@@ -268,7 +281,7 @@ static int take_line(void *user, const char *section, const char *key, const cha
 		return take_property(r, key, value);
 	if (!strcmp(section, RULES_SECTION)) {
 		if (!strcmp(key, "rule"))
-			return take_rule(r->inst, value);
+			return take_rule(r->m, r->inst, value);
 		err("%s: [%s] may only contain lines rule = OPTIONS", key, section);
 		return EXIT_USAGE;
 	}
@@ -415,7 +428,7 @@ static int finish(struct machine *m, const char *path, const char *name)
 	}
 	if (!ret && name)
 		machine_narrow(m, name);
-	return ret;
+	return ret || !m->n_pods ? ret : machine_pods_find(m, CGROUP_PODS);
 }
 
 int machine_file_read(const char *path, const char *name, struct machine *m)

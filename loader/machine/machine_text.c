@@ -68,6 +68,44 @@ void machine_print_attachment(FILE *out, const struct attachment *at, const char
 		text_shown(at->path));
 }
 
+static void print_pods(FILE *out, const struct machine_instance *inst, const struct machine_pods *p,
+		       const char *prefix)
+{
+	struct bbr_term terms[BBR_RULE_TERMS_MAX];
+	char text[RULE_TEXT_LEN];
+
+	terms_format(terms, rule_terms(&p->rule, terms), text, sizeof(text));
+	fprintf(out, "%s%s =%s", prefix, p->is_rule ? "rule" : "attach", text);
+	if (p->is_rule)
+		fprintf(out, " --profile %s", machine_rule_profile(inst, &p->rule));
+	fprintf(out, " --pod %s\n", text_shown(p->which));
+}
+
+/* A line for pods, not a line for each pod that is there now. */
+static void print_rules(FILE *out, const struct machine *m, const struct machine_instance *inst,
+			const char *prefix, bool all)
+{
+	bool are_rules = inst->rules.n || all;
+	__u32 i = 0;
+
+	for (size_t k = 0; k < m->n_pods; k++)
+		are_rules |= m->pods[k].is_rule && !strcmp(m->pods[k].name, inst->name);
+	if (are_rules)
+		fprintf(out, "%s[%s]\n", prefix, RULES_SECTION);
+	for (size_t k = 0; k < m->n_pods; k++) {
+		const struct machine_pods *p = &m->pods[k];
+
+		if (!p->is_rule || strcmp(p->name, inst->name))
+			continue;
+		while (i < machine_pods_place(m, k))
+			machine_print_rule(out, inst, i++, prefix);
+		print_pods(out, inst, p, prefix);
+		i += p->n;
+	}
+	while (i < inst->rules.n)
+		machine_print_rule(out, inst, i++, prefix);
+}
+
 void machine_print_route(FILE *out, const struct machine_route *r, const char *prefix)
 {
 	char to[ADDRESS_TEXT_LEN];
@@ -125,9 +163,12 @@ void machine_print(FILE *out, const struct machine *m, const struct machine_inst
 	for (size_t i = 0; i < m->n_defaults; i++)
 		if (is_wanted_default(m, &m->def[i], inst->name))
 			fprintf(out, "%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
-	for (size_t i = 0; i < m->n_attached; i++)
+	for (size_t i = 0; i < m->n_attached - machine_pods_attached(m); i++)
 		if (!strcmp(m->attached[i].name, inst->name))
 			machine_print_attachment(out, &m->attached[i], prefix);
+	for (size_t i = 0; i < m->n_pods; i++)
+		if (!m->pods[i].is_rule && !strcmp(m->pods[i].name, inst->name))
+			print_pods(out, inst, &m->pods[i], prefix);
 	for (size_t i = 0; i < m->n_routes; i++)
 		if (is_line(m, &m->route[i], inst->name))
 			machine_print_route(out, &m->route[i], prefix);
@@ -138,10 +179,7 @@ void machine_print(FILE *out, const struct machine *m, const struct machine_inst
 			"%s\n%s; A new connection gets the profile of the first rule that "
 			"matches.\n",
 			prefix, prefix);
-	if (inst->rules.n || all)
-		fprintf(out, "%s[%s]\n", prefix, RULES_SECTION);
-	for (__u32 i = 0; i < inst->rules.n; i++)
-		machine_print_rule(out, inst, i, prefix);
+	print_rules(out, m, inst, prefix, all);
 }
 
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst)

@@ -166,15 +166,30 @@ static char *next_word(char **line)
 	return word;
 }
 
-/* profile: NULL if the line has none. */
-static int parse_words(char *line, struct socket_filter *filter, const char **profile)
+static bool pods_are_valid(const char *pods)
+{
+	const char *slash = strchr(pods, '/');
+
+	if (slash && slash > pods && slash[1] && !strpbrk(slash + 1, "/ ") &&
+	    strlen(pods) < POD_NAME_LEN)
+		return true;
+	err("--pod %s: expected NAMESPACE/NAME; both may have * and ?", pods);
+	return false;
+}
+
+/* Where it goes: into the filter, or beside it. */
+static int parse_words(char *line, struct socket_filter *filter, struct rule_line *parsed,
+		       bool has_profile)
 {
 	const struct {
 		const char *name, **value;
 	} known[] = {
-		{ "--dst", &filter->dst },     { "--dport", &filter->dport },
-		{ "--sport", &filter->sport }, { "--mark", &filter->mark },
-		{ "--profile", profile },
+		{ "--dst", &filter->dst },
+		{ "--dport", &filter->dport },
+		{ "--sport", &filter->sport },
+		{ "--mark", &filter->mark },
+		{ "--pod", &parsed->pods },
+		{ "--profile", has_profile ? &parsed->profile : NULL },
 	};
 	const char *wrong = NULL;
 	char *word, *value;
@@ -184,7 +199,7 @@ static int parse_words(char *line, struct socket_filter *filter, const char **pr
 		bool is_more = false;
 
 		if (!strcmp(word, "--cgroup")) {
-			filter->cgroup = line;
+			parsed->cgroup = line;
 			wrong = line && *line ? text_unquote(line) : "its path is missing";
 			if (wrong)
 				err("rule: --cgroup: %s", wrong);
@@ -211,7 +226,11 @@ static int parse_words(char *line, struct socket_filter *filter, const char **pr
 		else if (!option_condition(word, value, filter))
 			return EXIT_USAGE;
 	}
-	return wrong ? EXIT_USAGE : EXIT_DONE;
+	if (!wrong && parsed->pods && parsed->cgroup) {
+		err("rule: --pod and --cgroup exclude each other");
+		return EXIT_USAGE;
+	}
+	return wrong || (parsed->pods && !pods_are_valid(parsed->pods)) ? EXIT_USAGE : EXIT_DONE;
 }
 
 /* A file's cgroup is that of this path, whenever it is there; only the root always is. */
@@ -249,35 +268,31 @@ static int add_path(struct bbr_rule *rule, const char *path)
 	return ret;
 }
 
-int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile)
+int rule_parse_line(char *line, struct rule_line *parsed)
 {
 	struct socket_filter filter = {};
-	const char *cgroup;
 	int ret;
 
-	*profile = NULL;
-	if (parse_words(line, &filter, profile))
+	*parsed = (struct rule_line){};
+	if (parse_words(line, &filter, parsed, true))
 		return EXIT_USAGE;
-	if (!*profile) {
+	if (!parsed->profile) {
 		err("rule: --profile is missing");
 		return EXIT_USAGE;
 	}
-	cgroup = filter.cgroup;
-	filter.cgroup = NULL;
-	ret = rule_parse(&filter, rule);
-	return ret || !cgroup ? ret : add_path(rule, cgroup);
+	ret = rule_parse(&filter, &parsed->rule);
+	return ret || !parsed->cgroup ? ret : add_path(&parsed->rule, parsed->cgroup);
 }
 
-int rule_parse_attachment(char *line, struct bbr_rule *rule, const char **cgroup)
+int rule_parse_attachment(char *line, struct rule_line *parsed)
 {
 	struct socket_filter filter = {};
 
-	if (parse_words(line, &filter, NULL))
+	*parsed = (struct rule_line){};
+	if (parse_words(line, &filter, parsed, false))
 		return EXIT_USAGE;
-	*cgroup = filter.cgroup;
-	filter.cgroup = NULL;
-	if (*cgroup)
-		return rule_parse(&filter, rule);
+	if (parsed->cgroup || parsed->pods)
+		return rule_parse(&filter, &parsed->rule);
 	err("attach: --cgroup is missing");
 	remedy("write the options of attach, with --cgroup last");
 	return EXIT_USAGE;

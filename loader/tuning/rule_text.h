@@ -20,15 +20,21 @@ struct socket_filter;
 /* Parses the options into a rule, without its profile and order. */
 int rule_parse(const struct socket_filter *filter, struct bbr_rule *rule);
 
-/*
- * Parses a line of a saved file: options as words, --cgroup last, because its path may contain
- * blanks; it may be in quotes (text.h), as any value may. The cgroup need not be there. It cuts the
- * line into pieces; *profile points to the name in it.
- */
-int rule_parse_line(char *line, struct bbr_rule *rule, const char **profile);
+/* A line of a file. What it names besides its conditions points into it; NULL: nothing. */
+struct rule_line {
+	struct bbr_rule rule;
+	const char *profile, *cgroup;
+	const char *pods; /* NAMESPACE/NAME, each a pattern as a shell has them */
+};
 
-/* The same for the conditions of an attachment, which has no profile. The rule is without *cgroup. */
-int rule_parse_attachment(char *line, struct bbr_rule *rule, const char **cgroup);
+/*
+ * Parses a rule's: options as words, --cgroup last, because its path may contain blanks; it may be in
+ * quotes (text.h), as any value may. The cgroup need not be there. It cuts the line into pieces.
+ */
+int rule_parse_line(char *line, struct rule_line *parsed);
+
+/* The same for an attachment's, which has no profile. The rule is without the cgroup. */
+int rule_parse_attachment(char *line, struct rule_line *parsed);
 
 /* Makes a rule's conditions into terms; their order is 0. Returns how many. */
 __u32 rule_terms(const struct bbr_rule *rule, struct bbr_term terms[BBR_RULE_TERMS_MAX]);

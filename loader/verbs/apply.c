@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl apply: makes the machine match a file, or reports what differs. */
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
 
 #include "cli/err.h"
 #include "cli/json.h"
@@ -48,6 +54,11 @@ static void print_text(const struct applying *a)
 		step_print_left(&a->plan.left[i], a->opt->diff ? "; " : "");
 	for (size_t i = 0; i < a->plan.n_waiting; i++)
 		step_print_waiting(&a->plan.waiting[i], a->opt->diff ? "; " : "");
+	for (size_t i = 0; i < a->wanted.n_pods; i++)
+		if (!a->wanted.pods[i].n)
+			printf("%s%s: no pod %s is here%s\n", a->opt->diff ? "; " : "",
+			       a->wanted.pods[i].name, text_shown(a->wanted.pods[i].which),
+			       a->opt->hold ? " yet" : " now");
 	if (!a->plan.n && !a->plan.n_waiting)
 		printf("nothing to change: the machine matches %s\n", text_shown(a->path));
 }
@@ -62,6 +73,15 @@ static void print_json(const struct applying *a)
 	if (a->opt->undo)
 		json_add_string(&j, "state", a->undo.is_undone ? "after" : "before");
 	plan_add_json(&j, &a->plan);
+	json_open_array(&j, "pods");
+	for (size_t i = 0; i < a->wanted.n_pods; i++) {
+		json_open_object(&j, NULL);
+		json_add_string(&j, "name", a->wanted.pods[i].name);
+		json_add_string(&j, "pod", a->wanted.pods[i].which);
+		json_add_int(&j, "found", a->wanted.pods[i].n);
+		json_close(&j);
+	}
+	json_close(&j);
 	json_end(&j);
 }
 
@@ -144,23 +164,39 @@ static int change(const struct applying *a)
 	return ret;
 }
 
-/* Makes the machine match the file that was read, or only looks at what differs. */
-static int apply(struct applying *a)
+static int make_plan(struct applying *a)
 {
 	int ret = machine_kernel_read(a->only, &a->wanted, &a->found);
 
-	if (ret)
-		return ret;
-	plan_make(&a->wanted, &a->found, a->only, a->prune, &a->plan);
-	if (!only_looks(a->opt))
-		ret = change(a);
-	if (ret)
-		return ret;
+	if (!ret)
+		plan_make(&a->wanted, &a->found, a->only, a->prune, &a->plan);
+	return ret;
+}
+
+static void forget_plan(struct applying *a)
+{
+	plan_free(&a->plan);
+	machine_free(&a->found);
+}
+
+static void print(const struct applying *a)
+{
 	if (a->opt->json)
 		print_json(a);
 	else
 		print_text(a);
-	return EXIT_DONE;
+}
+
+/* Makes the machine match the file that was read, or only looks at what differs. */
+static int apply(struct applying *a)
+{
+	int ret = make_plan(a);
+
+	if (!ret && !only_looks(a->opt))
+		ret = change(a);
+	if (!ret)
+		print(a);
+	return ret;
 }
 
 /* Blocks the signals that end it, from the beginning, because they may come at any time. */
@@ -172,8 +208,65 @@ static void block_ends(sigset_t *ends)
 	sigprocmask(SIG_BLOCK, ends, NULL);
 }
 
+/* What somebody else changed on the machine since is for them, or for the next apply. */
+static bool is_about_pods(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		enum step_kind kind = plan->step[i].kind;
+
+		if (kind != STEP_RULES && kind != STEP_ATTACH && kind != STEP_DETACH)
+			return false;
+	}
+	return true;
+}
+
+/* Applies the file's lines for pods to the pods that are there now. Prints what fails, and goes on. */
+static void apply_pods(struct applying *a)
+{
+	if (lock_instances())
+		return;
+	forget_plan(a);
+	if (machine_pods_find(&a->wanted, CGROUP_PODS) || make_plan(a)) {
+		/* It has said why. */
+	} else if (!is_about_pods(&a->plan)) {
+		err("%s: pods are left as they are: the machine no longer matches it", a->path);
+		remedy("bbrctl apply --check shows what differs");
+	} else if (a->plan.n && !change(a)) {
+		print(a);
+	}
+	unlock_instances();
+	fflush(stdout);
+	kernel_types_forget();
+}
+
+/*
+ * Makes the lines for pods follow the pods, until a signal comes. The kubelet makes a pod's cgroup,
+ * then its folder, then what runs in it.
+ */
+static void follow_pods(struct applying *a, const sigset_t *ends)
+{
+	char events[4096];
+	struct pollfd fds[] = {
+		{ .fd = signalfd(-1, ends, SFD_CLOEXEC), .events = POLLIN },
+		{ .fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN },
+	};
+
+	do {
+		/* The kubelet may not have run yet. */
+		if (inotify_add_watch(fds[1].fd, CGROUP_PODS, IN_CREATE | IN_DELETE | IN_MOVE) < 0)
+			inotify_add_watch(fds[1].fd, CGROUP_PODS_PARENT, IN_CREATE | IN_MOVED_TO);
+		apply_pods(a);
+		while (poll(fds, 2, -1) < 0 && errno == EINTR)
+			;
+		while (read(fds[1].fd, events, sizeof(events)) > 0)
+			;
+	} while (!fds[0].revents);
+	close(fds[0].fd);
+	close(fds[1].fd);
+}
+
 /* Waits for a signal, then removes everything, unless another process holds it too. */
-static int hold(const struct applying *held, const sigset_t *ends)
+static int hold(struct applying *held, const sigset_t *ends)
 {
 	struct applying nothing = { .opt = held->opt, .path = "an empty file", .only = held->only };
 	int ret = holder_begin(held->only), got;
@@ -183,7 +276,11 @@ static int hold(const struct applying *held, const sigset_t *ends)
 	unlock_instances();
 	fflush(stdout);
 	kernel_types_forget(); /* this may take months */
-	sigwait(ends, &got);
+	held->keeps = false;
+	if (held->wanted.n_pods)
+		follow_pods(held, ends);
+	else
+		sigwait(ends, &got);
 	ret = lock_instances();
 	if (ret)
 		return ret;
@@ -192,8 +289,7 @@ static int hold(const struct applying *held, const sigset_t *ends)
 		return EXIT_DONE;
 	}
 	ret = apply(&nothing);
-	plan_free(&nothing.plan);
-	machine_free(&nothing.found);
+	forget_plan(&nothing);
 	return ret;
 }
 
@@ -348,9 +444,8 @@ static int verb_apply(void *options, int argc, char **argv)
 		ret = EXIT_USAGE;
 	if (!ret)
 		ret = apply_as_asked(&a);
-	plan_free(&a.plan);
+	forget_plan(&a);
 	undo_free(&a.undo);
-	machine_free(&a.found);
 	machine_free(&a.wanted);
 	return ret;
 }

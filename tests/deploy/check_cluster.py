@@ -245,6 +245,30 @@ def check_default(chart, connection, before):
     connection.check("the default was changed twice")
 
 
+def attached():
+    """The cgroups that the instance is attached to."""
+    return {instance["name"]: instance for instance in json.loads(bbrctl("-j", "save"))}[NAME]["attach"]
+
+
+def is_attached_to(chart, pod, what):
+    uid = chart.get("pod", pod)["metadata"]["uid"]
+    chart.wait_until(lambda: [path.rpartition("pod")[2].replace("_", "-").removesuffix(".slice") for path in attached()] == [uid],
+                     f"{what}: the instance is attached to the pod with this name, and to no other")
+
+
+def check_pods(chart, connection):
+    say("a line for pods")
+    values = {"config": config(2.5, f"attach = --pod {NAMESPACE}/{RELEASE}-*\n")}
+    chart.upgrade(**values)
+    is_attached_to(chart, is_so(chart, 2.5, "for pods"), "the pod was there")
+    chart.upgrade(**values, podAnnotations={"another": "pod"})
+    is_attached_to(chart, is_so(chart, 2.5, "the next pod"), "the pod took the place of another")
+    chart.upgrade(config=config(2.5))
+    is_so(chart, 2.5, "not for pods")
+    expect(not attached(), "attached to nothing")
+    connection.check("not for pods")
+
+
 def check(chart):
     before = default(chart.node)
     say("installs the chart")
@@ -259,6 +283,7 @@ def check(chart):
         check_rollouts(chart, connection, first)
         check_by_hand(chart, connection)
         check_default(chart, connection, before)
+        check_pods(chart, connection)
 
         say("deletes the release")
         chart.helm("uninstall", RELEASE, "--wait", "--timeout=300s")

@@ -108,6 +108,19 @@ def test_with_all_values(chart, tmp_path):
     assert "privileged" not in containers(things)["bbrctl"]["securityContext"]
 
 
+def test_lines_for_pods(chart, tmp_path):
+    """Only these need the kubelet's folders."""
+    def mounts(line):
+        things = objects(chart, {"config": f"[instance a]\n{line}\n"}, tmp_path)
+        assert {m["name"] for m in containers(things)["bbrctl"]["volumeMounts"]} == {
+            volume["name"] for volume in pod(things)["volumes"]}
+        return [m for m in containers(things)["bbrctl"]["volumeMounts"] if m["name"] == "pods"]
+
+    assert not mounts("attach = system.slice") and not mounts("; attach = --pod web/*") and not mounts("attach = /x ; --pod a/b")
+    expected = [{"name": "pods", "mountPath": "/var/log/pods", "readOnly": True}]
+    assert mounts("attach = --not-dst 10.0.0.0/8 --pod web/*") == mounts("[rules]\n  rule= --profile p --pod web/*") == expected
+
+
 def test_without_metrics(chart, tmp_path):
     things = objects(chart, {"metrics": {"enabled": False}, "privileged": True}, tmp_path)
     assert list(containers(things)) == ["bbrctl"] and containers(things)["bbrctl"]["securityContext"] == {"privileged": True}

@@ -10,6 +10,7 @@
 #include <linux/types.h>
 
 #define MAX_KINDS 16 /* of callbacks */
+#define BATCH 1024 /* callbacks that the BPF program of replay.c replays at once */
 #define COPIES 3 /* of each program that records half of a callback */
 
 /* The recorder's counters in the kernel, by kind of callback. */

@@ -14,7 +14,7 @@
 #define SHELL_SOCKET_IS_A_COPY
 #define OPTION_OR(s, key, off) (off)
 #include REPLAY_H
-#include "batch.h"
+#include "recorded.h"
 
 #define JOIN(a, b) a##b
 #define OF(what, name) JOIN(what, name)

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "batch.h"
 #include "replayer.h"
 
 static const struct replayer *const replayers[] = { &replayer_bbr, &replayer_bbr3 };

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bbrctl apply --hold, the process of a container. Always with --name, so that it takes away that instance only."""
+import json
 import signal
 import subprocess
 import threading
+import uuid
 
 import pytest
 
+from cgroups import Cgroup
 from system import wait_until
-from tool import DONE, REFUSED, USAGE, status_of
+from tool import DONE, NOTHING, REFUSED, USAGE, Tool, status_of
+from transfer import connect, get_cc, listen
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
@@ -18,6 +22,7 @@ class Holder:
     def __init__(self, bbrctl, name, path):
         self.process = bbrctl.start("apply", "--hold", "--name", name, path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     text=True)
+        self.path = path
         # bbrctl prints before it waits, and holds no lock while it waits.
         self.first = self.process.stdout.readline()
 
@@ -33,10 +38,10 @@ class Holder:
 def hold(bbrctl, tmp_path):
     holders = []
 
-    def start(name, text):
+    def start(name, text, tool=bbrctl):
         path = tmp_path / f"{len(holders)}.conf"
         path.write_text(text)
-        holders.append(Holder(bbrctl, name, path))
+        holders.append(Holder(tool, name, path))
         return holders[-1]
 
     yield start
@@ -139,3 +144,133 @@ def test_what_cannot_be_held(bbrctl, tmp_path, free_name):
         assert "--hold" in bbrctl("apply", "--hold", option, "--name", name, whole, status=USAGE).err
     assert "[instance NAME]" in bbrctl("apply", "--hold", "--name", name, tuning, status=USAGE).err
     assert status_of(bbrctl, name) is None
+
+
+class Node:
+    """Pods as a kubelet makes them: first the cgroup, then the folder. bbrctl sees a /var of its own."""
+
+    def __init__(self, bbrctl, new_cgroup, folder):
+        self.parent, self.logs = new_cgroup(), folder / "log"
+        (folder / "lib/bpf-bbr").mkdir(parents=True, mode=0o700)
+        (self.logs / "pods").mkdir(parents=True)
+        self.prefix = ["unshare", "--mount", "sh", "-c",
+                       'mount --bind "$0/log" /var/log && mount --bind "$0/lib" /var/lib && exec "$@"', folder]
+        self.bbrctl = Tool(bbrctl.path, self.prefix)
+        self.pods = {}
+
+    def make(self, pod):
+        uid = str(uuid.uuid4())
+        cgroup = Cgroup.of(self.parent.path / f"kubepods-burstable-pod{uid.replace('-', '_')}.slice")
+        folder = self.logs / "pods" / f"{pod.replace('/', '_')}_{uid}"
+        self.pods[pod] = cgroup, folder
+        cgroup.path.mkdir()
+        folder.mkdir()
+        return cgroup
+
+    def delete(self, pod):
+        cgroup, folder = self.pods.pop(pod)
+        folder.rmdir()
+        cgroup.delete()
+
+    def asks(self, *args, **kwargs):
+        return self.bbrctl(*args, prefix=self.prefix, **kwargs)
+
+
+@pytest.fixture
+def node(bbrctl, new_cgroup, tmp_path):
+    node = Node(bbrctl, new_cgroup, tmp_path / "var")
+    yield node
+    for pod in [*node.pods]:
+        node.delete(pod)
+
+
+def cc_in(ns, cgroup):
+    with cgroup.entered():
+        return get_cc(connect(ns, listen(ns))[0])
+
+
+PODS = """[instance {name}]
+attach = --not-dst 127.9.0.0/16 --pod web/front-*
+[bulk]
+cwnd_gain = 1.25
+[rules]
+rule = --dport 1 --profile bulk
+rule = --dport 2 --profile bulk --pod web/front-0
+rule = --profile bulk --pod */*
+rule = --dport 3 --profile bulk
+"""
+
+
+def test_lines_for_pods_follow_the_pods(bbrctl, hold, free_name, space, node):
+    name = free_name()
+    here = node.make("web/front-0")
+    holder = hold(name, PODS.format(name=name), node.bbrctl)
+    assert cc_in(space, here) == name
+
+    def saved():
+        return next(i for i in bbrctl.json("save") if i["name"] == name)
+
+    def rules():
+        """The ports of the rules, and the pods that they are for, in order."""
+        paths = {str(cgroup.path): pod for pod, (cgroup, _) in node.pods.items()}
+        mount = node.parent.path.parent
+        return [(r.get("dport"), r.get("cgroup") and paths.get(f"{mount}{r['cgroup']}", "?")) for r in saved()["rules"]]
+
+    assert rules() == [(1, None), (2, "web/front-0"), (None, "web/front-0"), (3, None)]
+    # New pods: one that both lines name, and one of another namespace.
+    both, other = node.make("web/front-1"), node.make("db/front-1")
+    wait_until(lambda: len(saved()["rules"]) == 6, "the new pods have their rules")
+    assert rules() == [(1, None), (2, "web/front-0"), (None, "db/front-1"), (None, "web/front-0"), (None, "web/front-1"), (3, None)]
+    assert cc_in(space, both) == name and cc_in(space, other) == "reno"
+    assert saved()["attachments"] == [{"cgroup": str(c.path), "not_dst": ["127.9.0.0/16"]}
+                                      for c in sorted((here, both), key=lambda c: c.path)]
+    node.asks("apply", "--check", "--name", name, holder.path)
+    node.delete("web/front-0")
+    wait_until(lambda: len(saved()["rules"]) == 4, "the pod's rules are gone")
+    assert rules() == [(1, None), (None, "db/front-1"), (None, "web/front-1"), (3, None)]
+    # A restart of the pod, under another uid.
+    assert cc_in(space, node.make("web/front-0")) in ("reno", name)
+    wait_until(lambda: len(saved()["attachments"]) == 2, "it is attached again")
+    assert cc_in(space, node.pods["web/front-0"][0]) == name
+    said = holder.end()
+    assert f"{name}: 6 rules (before: 4)" in said and "unloaded" in said
+
+
+def test_what_somebody_else_took_away_is_not_made_again(bbrctl, hold, free_name, node):
+    name = free_name()
+    holder = hold(name, PODS.format(name=name), node.bbrctl)
+    bbrctl("unload", "--name", name)
+    node.make("web/front-0")
+    line = holder.process.stderr.readline()
+    assert "pods are left as they are" in line and status_of(bbrctl, name) is None
+    holder.end()
+
+
+def test_the_kubelet_starts_later(bbrctl, hold, free_name, node):
+    """At the boot of a node there is no folder yet."""
+    name = free_name()
+    (node.logs / "pods").rmdir()
+    holder = hold(name, PODS.format(name=name), node.bbrctl)
+    (node.logs / "pods").mkdir()
+    node.make("web/front-0")
+    wait_until(lambda: next(i for i in bbrctl.json("save") if i["name"] == name)["attach"], "it is attached")
+    holder.end()
+
+
+def test_undo_knows_the_lines_and_not_the_pods(bbrctl, free_name, node, tmp_path):
+    """Pods come and go; what an undone apply asked for is the line."""
+    name = free_name()
+    path = tmp_path / "pods.conf"
+    path.write_text(PODS.format(name=name))
+    node.make("web/front-0")
+    found = json.loads(node.asks("-j", "apply", "--name", name, path).out)["pods"]
+    assert found == [{"name": name, "pod": "web/front-*", "found": 1}, {"name": name, "pod": "web/front-0", "found": 1},
+                     {"name": name, "pod": "*/*", "found": 1}]
+    node.make("web/front-1")
+    node.asks("apply", "--check", "--name", name, path, status=NOTHING)
+    node.asks("apply", "--undo", "--name", name)
+    assert status_of(bbrctl, name) is None
+    node.asks("apply", "--undo", "--name", name)
+    saved = next(i for i in bbrctl.json("save") if i["name"] == name)
+    assert len(saved["attach"]) == 2 and len(saved["rules"]) == 5
+    bbrctl("unload", "--name", name)

@@ -133,6 +133,34 @@ static void what_is_printed_is_read_back(void **state)
 	assert_int_equal(plan.n, 1);
 }
 
+/* Lines for pods are printed as lines, whatever pods there are. */
+static void lines_for_pods(void **state)
+{
+	static const char text[] =
+		"[instance one]\nalgorithm = bbr\nattach = --not-dst 10.0.0.0/8 --pod web/*-[01]\n"
+		"\n[default]\n\n[p]\ncwnd_gain = 1.5\n[rules]\n"
+		"rule = --profile p --pod web/*\n"
+		"rule = --dport 1 --profile p\n"
+		"rule = --dport 2 --profile p --pod db/a\n"
+		"rule = --dport 2 --not-dst 10.0.0.0/8 --profile default --pod */*\n"
+		"rule = --dport 3 --profile p\n";
+
+	(void)state;
+	machine_free(&wanted);
+	assert_int_equal(machine_text_read(text, "text", NULL, &wanted), EXIT_DONE);
+	assert_int_equal(wanted.n_pods, 4);
+	assert_int_equal(wanted.instance[0].rules.n, 2);
+	assert_int_equal(machine_pods_place(&wanted, 1), 0);
+	assert_int_equal(machine_pods_place(&wanted, 2), 1);
+	assert_int_equal(machine_pods_place(&wanted, 3), 1);
+	capture_begin();
+	machine_print(stdout, &wanted, &wanted.instance[0], "", false);
+	capture_end();
+	assert_string_equal(captured_output(), text);
+	machine_narrow(&wanted, "two");
+	assert_int_equal(wanted.n_pods, 0);
+}
+
 /* As comments, so that a reader sees what could be set. */
 static void all_parameters_on_request(void **state)
 {
@@ -194,9 +222,13 @@ static void json_has_all_parameters_and_rules(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(only_what_differs_from_the_defaults), TEST(each_line_has_the_prefix),
-		TEST(what_is_printed_is_read_back),	   TEST(all_parameters_on_request),
-		TEST(only_defaults_that_bbrctl_set),	   TEST(json_has_all_parameters_and_rules),
+		TEST(only_what_differs_from_the_defaults),
+		TEST(each_line_has_the_prefix),
+		TEST(what_is_printed_is_read_back),
+		TEST(all_parameters_on_request),
+		TEST(only_defaults_that_bbrctl_set),
+		TEST(json_has_all_parameters_and_rules),
+		TEST(lines_for_pods),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

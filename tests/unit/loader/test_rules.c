@@ -117,15 +117,14 @@ static const struct instance instance = { .rules_id = OUTER_ID };
 
 static struct bbr_rule parse(const char *text)
 {
-	struct bbr_rule rule;
+	struct rule_line parsed;
 	char line[256];
-	const char *profile;
 
 	snprintf(line, sizeof(line), "--profile p %s", text);
-	if (rule_parse_line(line, &rule, &profile) != EXIT_DONE)
+	if (rule_parse_line(line, &parsed) != EXIT_DONE)
 		fail_msg("%s: refused", text);
-	assert_string_equal(profile, "p");
-	return rule;
+	assert_string_equal(parsed.profile, "p");
+	return parsed.rule;
 }
 
 static void rules_come_back_from_text(void **state)
@@ -178,16 +177,20 @@ static void what_is_no_rule_is_refused(void **state)
 		"--profile p --not-dport 1 --not-dport 1",
 		"--profile p --not-mark 1 --not-mark 2 --not-mark 3 --not-mark 4 --not-mark 5 "
 		"--not-mark 6 --not-mark 7 --not-mark 8 --not-mark 9",
+		"--profile p --pod front-0",
+		"--profile p --pod /front-0",
+		"--profile p --pod web/",
+		"--profile p --pod web/front/0",
+		"--profile p --pod web/front-0 --cgroup /",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct rule_line parsed;
 		char line[256];
-		struct bbr_rule rule;
-		const char *profile;
 
 		strcpy(line, wrong[i]);
-		if (rule_parse_line(line, &rule, &profile) != EXIT_USAGE)
+		if (rule_parse_line(line, &parsed) != EXIT_USAGE)
 			fail_msg("taken: %s", wrong[i]);
 	}
 }

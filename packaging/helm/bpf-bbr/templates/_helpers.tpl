@@ -29,6 +29,10 @@ labels:
 {{- if kindIs "bool" .Values.privileged }}{{ .Values.privileged }}{{ else }}{{ $is }}{{ end }}
 {{- end }}
 
+{{- define "bpf-bbr.for-pods" -}}
+{{- regexMatch "(?m)^\\s*(attach|rule)\\s*=[^;]*--pod\\s" .Values.config }}
+{{- end }}
+
 {{- /* bbrctl apply with its options, as the items of a list. */}}
 {{- define "bpf-bbr.apply" -}}
 - bbrctl

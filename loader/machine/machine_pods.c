@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The lines of a file that name pods. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroup/cgroup.h"
+#include "cli/err.h"
+#include "machine/machine.h"
+
+__u32 machine_pods_place(const struct machine *m, size_t i)
+{
+	__u32 place = m->pods[i].before;
+
+	for (size_t k = 0; k < i; k++)
+		if (m->pods[k].is_rule && !strcmp(m->pods[k].name, m->pods[i].name))
+			place += m->pods[k].n;
+	return place;
+}
+
+size_t machine_pods_attached(const struct machine *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_pods; i++)
+		n += m->pods[i].is_rule ? 0 : m->pods[i].n;
+	return n;
+}
+
+/* The last lines first, so that the places of those before them hold. */
+static void forget(struct machine *m)
+{
+	for (size_t i = m->n_pods; i-- > 0;) {
+		struct machine_pods *p = &m->pods[i];
+
+		if (p->is_rule)
+			for (; p->n; p->n--)
+				rule_list_remove(&machine_instance(m, p->name)->rules,
+						 machine_pods_place(m, i));
+		for (; p->n; p->n--)
+			attachment_free(&m->attached[--m->n_attached]);
+	}
+}
+
+static int add_rule(struct machine *m, size_t i, const struct pod *pod)
+{
+	struct machine_pods *p = &m->pods[i];
+	struct rule_list *rules = &machine_instance(m, p->name)->rules;
+	struct bbr_rule rule = p->rule;
+
+	rule.fields |= BBR_RULE_CGROUP;
+	if (cgroup_id("--pod", pod->path, &rule.cgroup))
+		return EXIT_REFUSED;
+	if (rule_list_find(rules, &rule) >= 0)
+		return EXIT_DONE;
+	return rule_list_insert(rules, machine_pods_place(m, i) + p->n++, &rule);
+}
+
+/* The program is the pod's own: it ends with the pod, whose cgroup never comes again. */
+static int add_attachment(struct machine *m, size_t i, const struct pod *pod)
+{
+	struct machine_pods *p = &m->pods[i];
+	struct attachment *at;
+
+	if (machine_attachment(m, pod->path))
+		return EXIT_DONE;
+	at = machine_add_attachment(m, pod->path, p->name);
+	at->n = rule_terms(&p->rule, at->term);
+	p->n++;
+	return EXIT_DONE;
+}
+
+int machine_pods_find(struct machine *m, const char *folder)
+{
+	struct pod *list;
+	int n = pods_list(folder, &list), ret = EXIT_DONE;
+
+	if (n < 0)
+		return err_bpf(n, "cannot look at the cgroups of pods");
+	forget(m);
+	for (size_t i = 0; i < m->n_pods; i++)
+		for (int k = 0; !ret && k < n; k++) {
+			if (fnmatch(m->pods[i].which, list[k].name, FNM_PATHNAME))
+				continue;
+			ret = m->pods[i].is_rule ? add_rule(m, i, &list[k]) :
+						   add_attachment(m, i, &list[k]);
+		}
+	pods_free(list, n);
+	return ret;
+}
