@@ -15,11 +15,13 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNNING_KERNEL = "native/"
+# Tests that wait most of their time, each for its own flow: any process may take any of them.
+WAITING = "native/watching/test_why.py"
 # Quick tests come first. Then those that only compute, the longest first, while one process runs the tests that must be alone:
-# other tests of the running kernel would wait for that process. In traffic/ tests wait for their flows, so they begin as soon as
-# that process is done, while others still compute.
+# other tests of the running kernel would wait for that process. In traffic/ tests wait for their flows, too, so they
+# begin as soon as that process is done, while others still compute.
 FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "lab/test_scenarios.py", "lab/test_lab.py", "mutants/test_mutants.py",
-         "lab/", "oracle/", "native/traffic/", "deploy/", "package/", "fuzz/", "mutants/", "native/")
+         "lab/", "oracle/", "native/traffic/", WAITING, "deploy/", "package/", "fuzz/", "mutants/", "native/")
 # Files whose tests may run in several processes: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
@@ -40,6 +42,8 @@ def group_of(item):
     place = place_of(item)
     if item.get_closest_marker(ALONE):
         return ALONE
+    if place == WAITING:
+        return item.nodeid
     for fixture in GUESTS.get(place, ()):
         if fixture in item.fixturenames:
             params = getattr(item, "callspec", None) and item.callspec.params

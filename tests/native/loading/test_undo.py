@@ -268,7 +268,7 @@ def test_killed_at_each_call(build, undoing, tmp_path):
         first = next(i for i, line in enumerate(traced.lines) if line.startswith("execve") and "bbrctl" in line)
         where = [i for i in places(calls) if i > first]
         found = collections.Counter()
-        for i in (where[k] for k in sample(len(where), 25)):
+        for i in (where[k] for k in sample(len(where), 12)):
             begin()
             traced.kill_at(calls, i)
             now = undoing.gain()
