@@ -4,6 +4,7 @@
 In the lab's virtual time one instruction is one nanosecond, so differences of the clock are counts of
 instructions: exact, and the same on any host. See docs/cost.md.
 """
+import functools
 import json
 import pathlib
 import random
@@ -223,9 +224,9 @@ def combinations():
         yield " ".join(["--dst 10.0.0.0/24", *(f for i, f in enumerate(fields) if bits >> i & 1)])
 
 
-RULES = {"none": [], **{str(n): [*prefixes(n)] for n in (1, 16, 256, 4096, 65536)},
-         "nested": [f"--dst 10.0.0.2/{n}" for n in range(1, 33)],
-         "combinations": [*combinations()], "4096_combinations": [*combinations(), *prefixes(4080)]}
+RULES = {"none": lambda: [], **{str(n): functools.partial(prefixes, n) for n in (1, 16, 256, 4096, 65536)},
+         "nested": lambda: [f"--dst 10.0.0.2/{n}" for n in range(1, 33)],
+         "combinations": combinations, "4096_combinations": lambda: [*combinations(), *prefixes(4080)]}
 
 
 def rules(key, size, names=tuple(RULES)):
@@ -234,7 +235,7 @@ def rules(key, size, names=tuple(RULES)):
         files = {}
         for name in names:
             path = pathlib.Path(folder, name)
-            path.write_text("".join(f"{line}\n" for line in RULES[name]))
+            path.write_text("".join(f"{line}\n" for line in RULES[name]()))
             files[f"/rules/{name}"] = path
         result = _console(key, {"BYTES": size, "NAMES": " ".join(names)}, "rules.sh", files)
     steps = {name: {line["span"]: line for line in matrix.objects(text) if "span" in line}

@@ -62,11 +62,13 @@ class Cancelled(Exception):
     """The lab is being stopped."""
 
 
+@functools.lru_cache(maxsize=4)  # runs that follow each other often have one archive
+def _digest(part):
+    return hashlib.sha256(part).digest()
+
+
 def hash_of(*parts):
-    total = hashlib.sha256()
-    for part in parts:
-        total.update(hashlib.sha256(part).digest())
-    return total.hexdigest()
+    return hashlib.sha256(b"".join(map(_digest, parts))).hexdigest()
 
 
 @functools.lru_cache
@@ -118,6 +120,7 @@ def cpu_and_cmdline(kernel):
     return (f"{CPU},{NO_CMPXCHG16B}", f"{CMDLINE} {DEBUG_KMALLOC}") if loses_flags(kernel) else (CPU, CMDLINE)
 
 
+@functools.lru_cache
 def boot_hash(kernel):
     """The hash of everything that a boot depends on."""
     return hash_of(path_and_version()[1], kernel_hash(kernel.image).encode(), initramfs.base(),

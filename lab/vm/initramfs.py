@@ -50,6 +50,7 @@ def find_program(name):
     return path
 
 
+@functools.lru_cache
 def _shared_libraries(program):
     done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
     return re.findall(r"(/[^ )]+) \(0x", done.stdout)
