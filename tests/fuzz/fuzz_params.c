@@ -290,7 +290,7 @@ static int run_upgrade(void *options, int argc, char **argv)
 	const struct options *opt = options;
 
 	(void)argv;
-	CHECK(argc == 1 && !opt->set.n && !opt->defaults);
+	CHECK(argc <= 2 && !opt->set.n && !opt->defaults);
 	return EXIT_DONE;
 }
 
