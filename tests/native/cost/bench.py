@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What monitoring costs beside ss on the same sockets, as one table. Times are CPU seconds, the least of some alternating runs. Run it
-as root:
+What monitoring costs beside ss on the same sockets, what loading costs, and what a run of the lab costs, as one table. Times are CPU
+seconds, the least of some alternating runs. Run it as root:
 
     tests/native/cost/bench.py [CONNECTIONS [RUNS]]
 """
@@ -16,9 +16,9 @@ from snapshot_cost import ROOT, Cost, crowd_of_two
 from netns import Namespace
 from system import run
 
-BBRCTL, BBRMON = ROOT / "build/bbrctl", ROOT / "build/bbrmon"
+BBRCTL, BBRMON, LAB = ROOT / "build/bbrctl", ROOT / "build/bbrmon", ROOT / "lab/lab"
 EMPTY = 200
-LOADS = 10
+LOADS = 2
 RECORDING = ROOT / "tests/native/watching/recordings/abi3.rec"
 COPIES = 200  # of the recording, one after the other
 
@@ -73,13 +73,25 @@ class Tidy(Namespace):
     close = Namespace.delete
 
 
-def loads(out):
-    names = [f"bbrt{os.getpid()}_{i}" for i in range(LOADS)]
-    try:
-        row("a load", sum(Cost([BBRCTL, "load", "--name", name], out).cpu for name in names) / LOADS)
-    finally:
-        for name in names:
+def loads(runs, out):
+    name = f"bbrt{os.getpid()}"
+    for algorithm, limit in ("bbr", ""), ("bbr3", "0.2 s"):
+        times = []
+        for _ in range(LOADS * runs):
+            times.append(Cost([BBRCTL, "load", "--algorithm", algorithm, "--name", name], out).cpu)
             run(BBRCTL, "unload", "--name", name)
+        row(f"a load of {algorithm}", min(times), limit=limit)
+
+
+def runs_of_the_lab(runs, out):
+    def one(cc, seconds):
+        return [LAB, "run", "fig4", "--set", "link.rate=100mbit", "--set", f"duration={seconds}s", "--cc", cc, "--jobs", "1", "--fresh"]
+
+    run(*one("bpf_bbr", 1), timeout=600)  # also makes the snapshot of the kernel
+    ours, peer, longer, plan = cpu([[one("bpf_bbr", 1)], [one("bbr", 1)], [one("bpf_bbr", 3)], [[LAB, "all", "-n"]]], out, runs)
+    row("lab: a run of 1 s, beside the kernel's bbr", ours, peer, "2.2 s")
+    row("lab: a further simulated second (100 Mbit/s, 40 ms)", (longer - ours) / 2, limit="0.35 s")
+    row("lab: all -n", plan, limit="1 s")
 
 
 def recordings(runs, directory, out):
@@ -102,7 +114,8 @@ def main(n, runs):
         out = os.path.join(directory, "out")
         without_connections(runs, out)
         recordings(runs, directory, out)
-        loads(out)
+        loads(runs, out)
+        runs_of_the_lab(runs, out)
         with_connections(n, runs, out)
 
 
