@@ -91,6 +91,8 @@ int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path
 
 int detach_program(int prog_fd, int cgroup_fd, const char *path)
 {
-	return bpf_prog_detach2(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS) ? err_bpf(errno, path) :
-									   EXIT_DONE;
+	/* ENOENT: it has gone with its cgroup. */
+	return bpf_prog_detach2(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS) && errno != ENOENT ?
+		       err_bpf(errno, path) :
+		       EXIT_DONE;
 }

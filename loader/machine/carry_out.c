@@ -157,13 +157,17 @@ static int prepare_attachment(const struct attachment *at, struct work *w)
 	return error ? err_bpf(error, at->path) : EXIT_DONE;
 }
 
+/* Since it was found, it may have gone with its cgroup, as a pod's does: old_prog is -1 then. */
 static int open_attachment(const struct attachment *at, struct work *w)
 {
-	int ret = open_place(at, &w->old_cgroup);
+	int prog;
 
-	if (!ret)
-		w->old_prog = attachment_program(w->old_cgroup, at);
-	return ret || w->old_prog >= 0 ? ret : err_bpf(w->old_prog, at->path);
+	w->old_cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	prog = w->old_cgroup < 0 ? -errno : attachment_program(w->old_cgroup, at);
+	if (prog < 0 && prog != -ENOENT)
+		return err_bpf(prog, at->path);
+	w->old_prog = prog < 0 ? -1 : prog;
+	return EXIT_DONE;
 }
 
 static int prepare_cgroup(const struct step *s, struct work *w)
@@ -177,10 +181,11 @@ static int prepare_cgroup(const struct step *s, struct work *w)
 static int put_attachment(const struct attachment *at, int prog, int cgroup,
 			  const struct attachment *old_at, int old_prog, int old_cgroup)
 {
-	bool in_place = old_at && !strcmp(old_at->place, at->place);
+	bool is_there = old_at && old_prog >= 0;
+	bool in_place = is_there && !strcmp(old_at->place, at->place);
 	int ret = attach_program(prog, cgroup, in_place ? old_prog : -1, at->place);
 
-	if (ret || !old_at || in_place)
+	if (ret || !is_there || in_place)
 		return ret;
 	ret = detach_program(old_prog, old_cgroup, old_at->place);
 	if (ret)
@@ -385,7 +390,9 @@ static int carry_out(struct carrying *c, size_t i)
 		return put_attachment(s->wanted_at, w->prog, w->cgroup, s->found_at, w->old_prog,
 				      w->old_cgroup);
 	case STEP_DETACH:
-		return detach_program(w->old_prog, w->old_cgroup, s->found_at->path);
+		return w->old_prog < 0 ?
+			       EXIT_DONE :
+			       detach_program(w->old_prog, w->old_cgroup, s->found_at->path);
 	case STEP_ROUTE:
 		return route_carry_out(s);
 	case STEP_ROUTE_BACK:
@@ -446,7 +453,9 @@ static int undo(struct carrying *c, size_t i)
 					 put_attachment(s->found_at, w->old_prog, w->old_cgroup,
 							s->wanted_at, w->prog, w->cgroup);
 	case STEP_DETACH:
-		return attach_program(w->old_prog, w->old_cgroup, -1, s->found_at->path);
+		return w->old_prog < 0 ?
+			       EXIT_DONE :
+			       attach_program(w->old_prog, w->old_cgroup, -1, s->found_at->path);
 	case STEP_ROUTE:
 	case STEP_ROUTE_BACK:
 		return route_undo(s);

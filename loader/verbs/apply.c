@@ -24,6 +24,9 @@
 #include "tuning/param.h"
 #include "verbs/verbs.h"
 
+#define FIRST_RETRY_MS 500
+#define LAST_RETRY_MS 60000
+
 struct applying {
 	const struct options *opt;
 	const char *path;
@@ -220,32 +223,40 @@ static bool is_about_pods(const struct plan *plan)
 	return true;
 }
 
-/* Applies the file's lines for pods to the pods that are there now. Prints what fails, and goes on. */
-static void apply_pods(struct applying *a)
+/* Applies the file's lines for pods to the pods that are there now. */
+static int apply_pods(struct applying *a)
 {
-	if (lock_instances())
-		return;
+	int ret = lock_instances();
+
+	if (ret)
+		return ret;
 	forget_plan(a);
-	if (machine_pods_find(&a->wanted, CGROUP_PODS) || make_plan(a)) {
-		/* It has said why. */
-	} else if (!is_about_pods(&a->plan)) {
+	ret = machine_pods_find(&a->wanted, CGROUP_PODS);
+	if (!ret)
+		ret = make_plan(a);
+	if (!ret && !is_about_pods(&a->plan)) {
 		err("%s: pods are left as they are: the machine no longer matches it", a->path);
 		remedy("bbrctl apply --check shows what differs");
-	} else if (a->plan.n && !change(a)) {
-		print(a);
+	} else if (!ret && a->plan.n) {
+		ret = change(a);
+		if (!ret)
+			print(a);
 	}
 	unlock_instances();
 	fflush(stdout);
 	kernel_types_forget();
+	return ret;
 }
 
 /*
  * Makes the lines for pods follow the pods, until a signal comes. The kubelet makes a pod's cgroup,
- * then its folder, then what runs in it.
+ * then its folder, then what runs in it. A pod may go while its line is applied, which then fails:
+ * it is applied again, later and later.
  */
 static void follow_pods(struct applying *a, const sigset_t *ends)
 {
 	char events[4096];
+	int wait_ms = -1; /* for ever */
 	struct pollfd fds[] = {
 		{ .fd = signalfd(-1, ends, SFD_CLOEXEC), .events = POLLIN },
 		{ .fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN },
@@ -255,8 +266,11 @@ static void follow_pods(struct applying *a, const sigset_t *ends)
 		/* The kubelet may not have run yet. */
 		if (inotify_add_watch(fds[1].fd, CGROUP_PODS, IN_CREATE | IN_DELETE | IN_MOVE) < 0)
 			inotify_add_watch(fds[1].fd, CGROUP_PODS_PARENT, IN_CREATE | IN_MOVED_TO);
-		apply_pods(a);
-		while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		if (!apply_pods(a))
+			wait_ms = -1;
+		else if (wait_ms < LAST_RETRY_MS)
+			wait_ms = wait_ms < 0 ? FIRST_RETRY_MS : 2 * wait_ms;
+		while (poll(fds, 2, wait_ms) < 0 && errno == EINTR)
 			;
 		while (read(fds[1].fd, events, sizeof(events)) > 0)
 			;

@@ -429,6 +429,7 @@ static int verb_detach(void *options, int argc, char **argv)
 
 static const struct option_def attach_options[] = {
 	CGROUP("which one"),
+	POD,
 	NAME,
 	PROFILE("PROFILE", "give its connections this profile, by a rule"),
 	{ "stay", 0, NULL, option_flag, MEMBER(stay),
@@ -444,7 +445,7 @@ BBRCTL_VERB(attach, "attach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PAT
 	    OPTIONS({ attach_options, 0 }, { option_dst, 0 }, { option_src, 0 }, { option_not, 0 }),
 	    .run = verb_attach);
 
-static const struct option_def detach_options[] = { CGROUP("which one"), NAME, END };
+static const struct option_def detach_options[] = { CGROUP("which one"), POD, NAME, END };
 
 BBRCTL_VERB(detach, "detach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
 	    .brief = "new connections of the cgroup no longer use it",

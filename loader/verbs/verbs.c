@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of bbrctl's verbs, and the options that several of them have. */
+#include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cgroup/cgroup.h"
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
@@ -21,6 +24,31 @@ bool option_name(const char *option, const char *name, void *to)
 	opt->name = name;
 	opt->name_given = true;
 	return true;
+}
+
+bool option_pod(const char *option, const char *which, void *to)
+{
+	static char path[PATH_MAX];
+	struct pod *list;
+	int n = pods_list(CGROUP_PODS, &list), found = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (fnmatch(which, list[i].name, FNM_PATHNAME))
+			continue;
+		snprintf(path, sizeof(path), "%s", list[i].path);
+		found++;
+	}
+	if (n < 0)
+		err_bpf(n, "cannot look at the cgroups of pods");
+	else if (found > 1)
+		err("%s %s: means %d pods; only a line of a file for apply can mean several",
+		    option, which, found);
+	else if (!found)
+		err("%s %s: no such pod is on this machine", option, which);
+	if (n >= 0)
+		pods_free(list, n);
+	*(const char **)to = path;
+	return found == 1;
 }
 
 int name_argument(struct options *opt, int argc, char **argv)
@@ -55,6 +83,7 @@ const struct option_def option_filter[] = {
 	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
 	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
 	CGROUP("of this cgroup, and of those below it"),
+	POD,
 	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
 	END,
 };

@@ -71,6 +71,9 @@ int choose_profile(const struct options *opt, bool to_change, struct chosen *c);
 /* Takes a name that a congestion control can have. */
 bool option_name(const char *option, const char *name, void *to);
 
+/* Takes a pod of this machine that the pattern means, and no other; gives its cgroup's path. */
+bool option_pod(const char *option, const char *which, void *to);
+
 /* For verbs with the argument [NAME], which is a shorter --name. Returns an exit status. */
 int name_argument(struct options *opt, int argc, char **argv);
 
@@ -83,6 +86,7 @@ int name_argument(struct options *opt, int argc, char **argv);
 #define NETNS(help) { "netns", 0, "N", option_text, MEMBER(netns), help }
 #define ALL_NETNS(help) { "all-netns", 0, NULL, option_flag, MEMBER(all_netns), help }
 #define CGROUP(help) { "cgroup", 0, "PATH", option_text, MEMBER(filter.cgroup), help }
+#define POD { "pod", 0, "POD", option_pod, MEMBER(filter.cgroup), "of a pod: NAMESPACE/NAME" }
 #define END \
 	{   \
 	}

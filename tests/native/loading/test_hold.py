@@ -236,6 +236,25 @@ def test_lines_for_pods_follow_the_pods(bbrctl, hold, free_name, space, node):
     assert f"{name}: 6 rules (before: 4)" in said and "unloaded" in said
 
 
+def test_pods_that_come_and_go_at_once(bbrctl, hold, free_name, node):
+    """A pod's cgroup may be gone when its line is applied, or taken back."""
+    name = free_name()
+    holder = hold(name, PODS.format(name=name), node.bbrctl)
+    node.make("web/front-0")  # for which there is another rule
+    for i in range(30):
+        node.make(f"web/front-{i + 1}")
+        if i % 3:
+            node.delete(f"web/front-{i}")
+
+    def saved():
+        found = next(i for i in bbrctl.json("save") if i["name"] == name)
+        return sorted(found["attach"]), len(found["rules"])
+
+    expected = sorted(str(cgroup.path) for cgroup, _ in node.pods.values()), 3 + len(node.pods)
+    wait_until(lambda: saved() == expected, "only the pods that are there have a program and rules")
+    holder.end()
+
+
 def test_what_somebody_else_took_away_is_not_made_again(bbrctl, hold, free_name, node):
     name = free_name()
     holder = hold(name, PODS.format(name=name), node.bbrctl)
@@ -274,3 +293,19 @@ def test_undo_knows_the_lines_and_not_the_pods(bbrctl, free_name, node, tmp_path
     saved = next(i for i in bbrctl.json("save") if i["name"] == name)
     assert len(saved["attach"]) == 2 and len(saved["rules"]) == 5
     bbrctl("unload", "--name", name)
+
+
+def test_a_pod_instead_of_its_cgroup(bbrctl, load, space, node):
+    name, own = load(), node.make("web/front-0")
+    node.make("web/front-1")
+    other = node.make("db/front-0")
+    assert "no such pod" in node.asks("attach", "--name", name, "--pod", "web/back-0", status=USAGE).err
+    assert "means 2 pods" in node.asks("attach", "--name", name, "--pod", "web/*", status=USAGE).err
+    node.asks("attach", "--name", name, "--pod", "*/front-1")
+    node.asks("attach", "--name", name, "--pod", "w*/*-0")
+    assert cc_in(space, own) == name and cc_in(space, other) == "reno"
+    node.asks("rule", "add", "--name", name, "--pod", "web/front-0", "--profile", "default")
+    (rule,) = bbrctl.json("rule", "list", "--name", name)["rules"]
+    assert rule["cgroup"] == f"/{own.relative}"
+    node.asks("detach", "--name", name, "--pod", "web/front-0")
+    assert cc_in(space, own) == "reno"
