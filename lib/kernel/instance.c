@@ -270,7 +270,8 @@ static int inspect(int fd, const struct bbr_ops_layout *l, struct instance *inst
 
 	inst->map_id = info.id;
 	inst->prog_id = prog_id;
-	inst->users = refcnt > 0 ? refcnt - 1 : 0;
+	/* Its registration is one, while it lasts. */
+	inst->users = refcnt - (refcnt && inst->registered);
 	error = know_programs(prog_id, init_id, inst);
 	return error ? error : inst->abi.magic == BBR_ABI_MAGIC;
 }

@@ -144,13 +144,15 @@ def test_unloaded_code(bbrctl, check, mend, load, ns):
     assert old and new
 
 
-def test_a_default_that_load_renews(bbrctl, check, load, ns):
-    """47.8: after unload and load of the same name, a default that was set by sysctl is the new code."""
+@pytest.mark.parametrize("verb", ["load", "apply"])
+def test_a_default_that_is_renewed(bbrctl, check, load, ns, tmp_path, verb):
+    """47.8: after unload and load of the same name, a default that was set by sysctl is the new code. It is the only user of the old."""
     name = load()
+    (tmp_path / "file").write_text(f"[instance {name}]\n")
     ns.default_congestion_control(name)
     bbrctl("unload", "--name", name)
     assert only(check(), ns, "default_is_unloaded")["command"].startswith("nsenter ")
-    bbrctl("load", "--name", name)
+    bbrctl(verb, "--name", name, *([tmp_path / "file"] if verb == "apply" else []))
     assert place(check(status=DONE), ns)["default_unloaded"] is False
     restore_default(ns)
 
