@@ -72,3 +72,26 @@ int netlink_ask(const struct nlmsghdr *request, netlink_visitor visit, void *dat
 	close(fd);
 	return ret || !is_changed ? ret : -ESTALE;
 }
+
+int netlink_watch(__u32 groups)
+{
+	const struct sockaddr_nl us = { .nl_family = AF_NETLINK, .nl_groups = groups };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE), error;
+
+	if (fd < 0 || !bind(fd, (const struct sockaddr *)&us, sizeof(us)))
+		return fd < 0 ? -errno : fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+int netlink_events(int fd, netlink_visitor visit, void *data)
+{
+	bool is_changed = false;
+	int ret;
+
+	do
+		ret = read_answer(fd, visit, data, &is_changed);
+	while (ret >= 0);
+	return ret == -EAGAIN ? 0 : ret;
+}

@@ -34,4 +34,13 @@ typedef void (*netlink_visitor)(const struct nlmsghdr *message, void *data);
  */
 int netlink_ask(const struct nlmsghdr *request, netlink_visitor visit, void *data);
 
+/*
+ * Opens a socket that gets the events of these groups (RTMGRP_*) in the network namespace that we are
+ * in, also after we have left it. Returns its descriptor, for poll(2), or -errno.
+ */
+int netlink_watch(__u32 groups);
+
+/* Visits the events that are there. Returns 0, or -ENOBUFS: some were lost; or another -errno. */
+int netlink_events(int fd, netlink_visitor visit, void *data);
+
 #endif

@@ -44,7 +44,12 @@ static __u32 number_of(const struct rtattr *a)
 	return value;
 }
 
-/* Returns false if it is none of those that this file is about. */
+static __u32 table_said(const struct nlmsghdr *message)
+{
+	return number_of(netlink_attributes_of(message, sizeof(struct rtmsg)).of[RTA_TABLE]);
+}
+
+/* Returns false if it is none of those that this file is about; it may be gone. */
 static bool read_route(const struct nlmsghdr *message, struct route *r)
 {
 	const struct rtmsg *rt = NLMSG_DATA(message);
@@ -53,8 +58,9 @@ static bool read_route(const struct nlmsghdr *message, struct route *r)
 	bool four = rt->rtm_family == AF_INET;
 	struct rta_cacheinfo cache;
 
-	if (message->nlmsg_type != RTM_NEWROUTE || (!four && rt->rtm_family != AF_INET6) ||
-	    rt->rtm_tos || rt->rtm_src_len || rt->rtm_flags & RTM_F_CLONED)
+	if ((message->nlmsg_type != RTM_NEWROUTE && message->nlmsg_type != RTM_DELROUTE) ||
+	    (!four && rt->rtm_family != AF_INET6) || rt->rtm_tos || rt->rtm_src_len ||
+	    rt->rtm_flags & RTM_F_CLONED)
 		return false;
 	*r = (struct route){ .protocol = rt->rtm_protocol, .type = rt->rtm_type };
 	r->to.len = rt->rtm_dst_len + (four ? 96 : 0);
@@ -134,6 +140,38 @@ int routes_list(route_match match, void *data, struct route **list)
 	}
 	*list = reading.list;
 	return error ? error : reading.n;
+}
+
+/* ---- watching */
+
+int routes_watch(void)
+{
+	return netlink_watch(RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
+}
+
+struct change {
+	route_match match;
+	void *data;
+	bool matches;
+};
+
+/* Events are of all tables. */
+static void take_event(const struct nlmsghdr *message, void *data)
+{
+	struct change *change = data;
+	struct route r;
+
+	if (message->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg)) || !read_route(message, &r) ||
+	    table_said(message) != RT_TABLE_MAIN)
+		return;
+	change->matches |= change->match(&r, change->data);
+}
+
+bool routes_changed(int fd, route_match match, void *data)
+{
+	struct change change = { .match = match, .data = data };
+
+	return netlink_events(fd, take_event, &change) || change.matches;
 }
 
 /* ---- writing */
@@ -286,10 +324,9 @@ int route_delete(const struct route *r)
 static void take_table(const struct nlmsghdr *message, void *data)
 {
 	const struct rtmsg *rt = NLMSG_DATA(message);
-	const struct netlink_attributes all = netlink_attributes_of(message, sizeof(*rt));
 
 	if (message->nlmsg_type == RTM_NEWROUTE && rt->rtm_type == RTN_UNICAST)
-		*(__u32 *)data = number_of(all.of[RTA_TABLE]);
+		*(__u32 *)data = table_said(message);
 }
 
 static __u32 table_of(const __u32 addr[4], bool four)

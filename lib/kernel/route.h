@@ -48,6 +48,15 @@ typedef bool (*route_match)(const struct route *r, void *data);
 int routes_list(route_match match, void *data, struct route **list);
 void route_free(struct route *r);
 
+/*
+ * Watches the routes of the network namespace that we are in, also after we have left it. Returns a
+ * descriptor for poll(2), or -errno.
+ */
+int routes_watch(void);
+
+/* Reads what changed since. True if a route that matches came, changed or went, or may have. */
+bool routes_changed(int fd, route_match match, void *data);
+
 /* A route of ours to a prefix that leads as another does. It comes last of those to this prefix. */
 struct route route_made(const struct route *as, const struct route_prefix *to);
 

@@ -266,14 +266,29 @@ static bool has_other_than(enum step_kind kind, const struct plan *plan)
 	return false;
 }
 
+/* Nothing changes, but another file may be what was applied last. */
+static bool make_of_no_change(const struct undo *last, const struct machine *wanted, struct undo *u)
+{
+	*u = (struct undo){ .only = last->only };
+	if (!last->before || (!last->is_undone && undo_is_after(last, wanted)))
+		return false;
+	u->before = mem_copy(last->before);
+	u->after = as_text(wanted, wanted->is_tuning);
+	return true;
+}
+
 bool undo_make(const struct undo *last, const struct machine *wanted, const struct machine *found,
 	       const struct plan *plan, struct undo *u)
 {
 	struct keeping k = { wanted, found, plan, last->only, {} };
-	bool can = gather(&k), is_lost = last->before && !k.before.n_instances;
-	bool stays = !last->is_undone && undo_is_after(last, wanted) &&
-		     (is_lost || !has_other_than(STEP_REPLACE, plan));
+	bool can, is_lost, stays;
 
+	if (!plan->n)
+		return make_of_no_change(last, wanted, u);
+	can = gather(&k);
+	is_lost = last->before && !k.before.n_instances;
+	stays = !last->is_undone && undo_is_after(last, wanted) &&
+		(is_lost || !has_other_than(STEP_REPLACE, plan));
 	*u = (struct undo){ .only = last->only };
 	if (!stays && !can)
 		err("bbrctl apply --undo will not undo this: it takes away what a file cannot "

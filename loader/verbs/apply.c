@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sys/inotify.h>
@@ -17,7 +18,9 @@
 #include "experiment/running/running.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
+#include "kernel/clock.h"
 #include "kernel/kernel_types.h"
+#include "kernel/netns.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "machine/undo.h"
@@ -134,8 +137,7 @@ static int finish(const struct applying *a, const struct instance *alive, int n)
 static int carry_out(const struct applying *a)
 {
 	struct undo undo = {};
-	bool keeps = a->keeps && a->plan.n &&
-		     undo_make(&a->undo, &a->wanted, &a->found, &a->plan, &undo);
+	bool keeps = a->keeps && undo_make(&a->undo, &a->wanted, &a->found, &a->plan, &undo);
 	int ret;
 
 	if (keeps)
@@ -307,6 +309,242 @@ static int hold(struct applying *held, const sigset_t *ends)
 	return ret;
 }
 
+/* ---- --follow */
+
+#define PAUSE_MS 100 /* changes come together */
+#define LONGEST_PAUSE_MS 64000
+#define CALM_NS (300 * NS_PER_S)
+
+struct watch {
+	__u32 inode; /* of the network namespace */
+	int fd;
+};
+
+struct following {
+	const struct options *opt;
+	const char *file; /* as machine_file_read() takes it */
+	const char *only;
+	struct machine wanted; /* the file, as last read */
+	struct watch *watch;
+	size_t n;
+	unsigned int pause_ms; /* after a change */
+	__u64 changed_ns; /* when we last changed a route; 0: never */
+};
+
+static int watch_here(const struct netns *ns, void *data)
+{
+	struct watch *w = data;
+
+	w->inode = ns->inode;
+	w->fd = routes_watch();
+	return w->fd < 0 ? err_bpf(w->fd, "cannot watch the routes") : EXIT_DONE;
+}
+
+/* Watches the namespaces of all routes that are wanted, before their routes are read. */
+static int watch_all(struct following *f)
+{
+	int ret = EXIT_DONE;
+
+	for (size_t i = 0; !ret && i < f->wanted.n_routes; i++) {
+		const struct machine_route *r = &f->wanted.route[i];
+		size_t k = 0;
+
+		while (k < f->n && f->watch[k].inode != r->inode)
+			k++;
+		if (k < f->n)
+			continue;
+		f->watch = mem_grow(f->watch, f->n, sizeof(*f->watch));
+		ret = netns_visit(r->netns, watch_here, &f->watch[f->n]);
+		f->n += !ret;
+	}
+	return ret;
+}
+
+/* Reads the file anew; if that fails, the old one is still watched for. */
+static int read_again(struct following *f)
+{
+	struct machine new = {};
+	int ret = machine_file_read(f->file, f->only, &new);
+
+	if (ret) {
+		machine_free(&new);
+		return ret;
+	}
+	machine_free(&f->wanted);
+	f->wanted = new;
+	return new.n_routes ? watch_all(f) : EXIT_NOTHING;
+}
+
+/* Keeps the steps that make a route as the file says; all else is for an apply. */
+static void keep_route_steps(const struct machine *wanted, struct plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct step *s = &plan->step[i];
+		const struct machine_route *r = s->route_found;
+
+		if (s->found &&
+		    (s->kind == STEP_ROUTE ||
+		     (s->kind == STEP_ROUTE_BACK && machine_route(wanted, r->inode, &r->is.to))))
+			plan->step[n++] = *s;
+	}
+	plan->n = n;
+}
+
+static bool is_calm(const struct following *f)
+{
+	return !f->changed_ns || now_ns() - f->changed_ns > CALM_NS;
+}
+
+/* Somebody who takes our congctl off again and again is answered more and more rarely. */
+static void note_change(struct following *f)
+{
+	f->pause_ms = is_calm(f) ? PAUSE_MS : 2 * f->pause_ms;
+	if (f->pause_ms > LONGEST_PAUSE_MS)
+		f->pause_ms = LONGEST_PAUSE_MS;
+	f->changed_ns = now_ns();
+}
+
+static void print_followed(const struct following *f, const struct plan *plan)
+{
+	struct json j;
+
+	if (f->opt->json) {
+		json_begin(&j, stdout);
+		plan_add_json(&j, plan);
+		json_end(&j);
+	}
+	for (size_t i = 0; !f->opt->json && i < plan->n; i++)
+		step_print(&plan->step[i], true);
+	fflush(stdout);
+}
+
+/*
+ * Makes the routes of `wanted` as they should be, of instances that are loaded. What the kernel refuses
+ * is printed, and tried again after the next change.
+ */
+static void make_routes(struct following *f, const struct machine *wanted)
+{
+	struct machine found;
+	struct plan plan = {};
+
+	if (!machine_kernel_read(f->only, wanted, &found)) {
+		plan_make(wanted, &found, f->only, false, &plan);
+		keep_route_steps(wanted, &plan);
+	}
+	if (plan.n) {
+		note_change(f);
+		if (!plan_carry_out(&plan, &found))
+			print_followed(f, &plan);
+	}
+	plan_free(&plan);
+	machine_free(&found);
+}
+
+/*
+ * Makes the routes as the last apply of the file left them. If something else was applied since, or the
+ * file has changed, that is for the next apply.
+ */
+static int follow_once(struct following *f)
+{
+	struct machine before = {};
+	struct undo undo;
+	int ret = read_again(f);
+
+	if (!ret)
+		ret = lock_instances();
+	if (ret)
+		return ret;
+	undo_read(f->only, &undo);
+	if (!undo.before || (undo_is_after(&undo, &f->wanted) && !undo.is_undone))
+		make_routes(f, &f->wanted);
+	else if (undo_is_after(&undo, &f->wanted) && !undo_machine(&undo, false, &before))
+		make_routes(f, &before);
+	undo_free(&undo);
+	machine_free(&before);
+	unlock_instances();
+	kernel_types_forget(); /* this may take months */
+	return EXIT_DONE;
+}
+
+struct matching {
+	const struct machine *wanted;
+	__u32 inode;
+};
+
+/* True for a route that leads to a prefix of the file, and for one that an apply made. */
+static bool may_matter(const struct route *r, void *data)
+{
+	const struct matching *m = data;
+
+	for (size_t i = 0; i < m->wanted->n_routes; i++)
+		if (m->wanted->route[i].inode == m->inode &&
+		    route_prefix_has(&r->to, &m->wanted->route[i].is.to))
+			return true;
+	return r->protocol == ROUTE_PROTOCOL;
+}
+
+/* Reads the events of all namespaces. True if one may matter. */
+static bool read_events(const struct following *f)
+{
+	bool matters = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct matching m = { &f->wanted, f->watch[i].inode };
+
+		matters |= routes_changed(f->watch[i].fd, may_matter, &m);
+	}
+	return matters;
+}
+
+/* Waits for a change that matters, and then for a while. */
+static int wait_for_change(struct following *f)
+{
+	struct pollfd *fds = mem_new(f->n, sizeof(*fds));
+	int ret = EXIT_DONE;
+
+	for (size_t i = 0; i < f->n; i++)
+		fds[i] = (struct pollfd){ .fd = f->watch[i].fd, .events = POLLIN };
+	do
+		if (poll(fds, f->n, -1) < 0)
+			ret = err_bpf(errno, "cannot wait for routes");
+	while (!ret && !read_events(f));
+	free(fds);
+	poll(NULL, 0, is_calm(f) ? PAUSE_MS : f->pause_ms);
+	read_events(f);
+	return ret;
+}
+
+/*
+ * Makes the file's routes again whenever routes change, until it is killed or the file has none. A file
+ * that cannot be read later does not end it.
+ */
+static int follow(const struct options *opt, const char *file)
+{
+	struct following f = { .opt = opt,
+			       .file = file,
+			       .only = opt->name_given ? opt->name : NULL };
+	int ret = privileges_take() ? EXIT_REFUSED : follow_once(&f);
+
+	while (!ret) {
+		ret = wait_for_change(&f);
+		if (!ret && follow_once(&f) == EXIT_NOTHING)
+			ret = EXIT_NOTHING;
+	}
+	if (ret == EXIT_NOTHING && !f.wanted.n_routes) {
+		note("%s: no line route to follow", file ? file : machine_file_default);
+		ret = EXIT_DONE;
+	}
+	while (f.n)
+		close(f.watch[--f.n].fd);
+	free(f.watch);
+	machine_free(&f.wanted);
+	return ret;
+}
+
+/* ---- --undo */
+
 /* How many steps lead from the machine as it is now to what the default files ask for; -1: unknown. */
 static int steps_to_default(const char *only, const struct machine *file)
 {
@@ -446,6 +684,13 @@ static int verb_apply(void *options, int argc, char **argv)
 			      .prune = opt->prune };
 	int ret = EXIT_DONE;
 
+	if (opt->follow &&
+	    (only_looks(opt) || opt->hold || opt->undo || opt->prune || opt->service)) {
+		err("--follow goes only with --name");
+		return EXIT_USAGE;
+	}
+	if (opt->follow)
+		return follow(opt, argc > 1 ? argv[1] : NULL);
 	if (opt->undo && (argc > 1 || opt->hold || opt->prune || opt->service)) {
 		err("--undo takes no file, and only --name, --check and --diff");
 		return EXIT_USAGE;
@@ -478,6 +723,8 @@ static const struct option_def apply_options[] = {
 	  "for bpf-bbr.service: leave undone what --undo took back, until the file changes" },
 	{ "hold", 0, NULL, option_flag, MEMBER(hold),
 	  "keep running; on SIGTERM or SIGINT remove what was applied" },
+	{ "follow", 0, NULL, option_flag, MEMBER(follow),
+	  "keep running, and keep the file's routes as they should be" },
 	END,
 };
 

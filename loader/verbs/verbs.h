@@ -38,7 +38,7 @@ struct options {
 	const char *migrate; /* unload --migrate */
 	bool listeners; /* migrate --listeners */
 	bool dry_run; /* migrate --dry-run */
-	bool check, diff, hold, prune, undo, service; /* apply */
+	bool check, diff, hold, prune, undo, service, follow; /* apply */
 	bool all; /* save --all */
 	struct experiment_options experiment;
 };

@@ -3,11 +3,14 @@
 Lines `route = PREFIX` of a file for apply: a route's congctl. All routes are those of namespaces that the tests made.
 """
 import json
+import signal
 import socket
+import subprocess
+import time
 
 import pytest
 
-from system import registered, run
+from system import registered, run, wait_until
 from test_faults import Traced, places
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool
 from transfer import connect, get_cc, listen
@@ -44,6 +47,26 @@ def machine(bbrctl, tmp_path, name):
     machine = Machine(bbrctl, tmp_path / "machine.conf", name)
     yield machine
     bbrctl("unload", "--name", name, status=None)
+
+
+class Following:
+    """A bbrctl apply --follow of the machine's file, while a block runs."""
+
+    def __init__(self, machine, prefix=()):
+        self.process = Tool(machine.bbrctl.path, prefix).start("apply", "--follow", "--name", machine.name, machine.path, text=True,
+                                                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.out, self.err = self.process.communicate(timeout=60)
+
+    def ends(self):
+        """Its exit status, once it has ended by itself."""
+        wait_until(lambda: self.process.poll() is not None, "it ends")
+        return self.process.returncode
 
 
 class Routes:
@@ -224,6 +247,70 @@ def test_it_waits_for_a_route(machine, routes, name):
     machine.apply(text)
     assert routes.congctl(routes.far) == [name]
     machine.apply(text, "--check", status=DONE)
+
+
+def test_it_follows_the_network(machine, routes, name):
+    """As after a boot, and when a DHCP client or a daemon writes routes anew."""
+    text = file(name, routes.line(routes.far), routes.line(routes.all))
+    machine.apply(text)
+    with Following(machine) as following:
+        routes.ip("add", "default", "via", routes.via, "dev", routes.device)
+        wait_until(lambda: routes.congctl(routes.far) == routes.congctl("default") == [name], "both have it")
+        made = routes.one(routes.far)
+        assert made["protocol"] == "66"
+        machine.apply(text, "--check", status=DONE)
+        other = routes.via[:-1] + "9"
+        routes.ip("replace", "default", "via", other, "dev", routes.device)
+        wait_until(lambda: routes.congctl("default") == [name] and routes.one(routes.far)["gateway"] == other, "they follow")
+        routes.ip("del", routes.far, "proto", "66")
+        wait_until(lambda: routes.congctl(routes.far) == [name], "it is made again")
+        routes.ip("add", routes.far, "via", routes.via, "dev", routes.device)
+        wait_until(lambda: routes.congctl(routes.far) == [name] and routes.one(routes.far)["protocol"] != "66", "it is its own")
+    assert f"{name}: now the congctl of route {routes.far} in network namespace {routes.ns.name}, which was made\n" in following.out
+    assert not following.err and following.process.returncode == -signal.SIGTERM
+
+
+def test_it_follows_no_further(bbrctl, machine, routes, name, tmp_path):
+    """It leaves alone what is not about routes, and routes that the last apply did not make."""
+    (tmp_path / "lib/bpf-bbr").mkdir(parents=True, mode=0o700)
+    own = {"prefix": ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /var/lib && exec "$@"', str(tmp_path / "lib")]}
+    first = file(name, routes.line(routes.near)) + "[default]\ncwnd_gain = 3\n"
+    routes.ip("add", "default", "via", routes.via, "dev", routes.device)
+    machine.apply(file(name, routes.line(routes.far)), **own)
+    machine.apply(first, **own)
+    bbrctl("set", "--name", name, "cwnd_gain=2.5")
+    with Following(machine, **own):
+        def lose():
+            routes.ip("del", routes.near)
+            proto = ("proto", "kernel", "metric", "256") if routes.six == "-6" else ("proto", "kernel", "scope", "link")
+            routes.ip("add", routes.near, "dev", routes.device, *proto)
+
+        lose()
+        wait_until(lambda: routes.congctl(routes.near) == [name], "it has it again")
+        assert bbrctl.json("show", "--name", name, "cwnd_gain")["params"][0]["value"] == 2.5
+        machine.path.write_text(first + "bw_win = 12\n")  # nobody has applied this
+        lose()
+        time.sleep(2)
+        assert routes.congctl(routes.near) == [None]
+        bbrctl("apply", "--undo", "--name", name, **own)
+        assert routes.congctl(routes.far) == [name]
+        routes.ip("del", routes.far)
+        machine.path.write_text(first)  # undone: the routes of before count
+        lose()
+        wait_until(lambda: routes.congctl(routes.far) == [name], "the one of before is made again")
+        assert routes.congctl(routes.near) == [None]
+
+
+def test_what_it_cannot_follow(machine, routes, name):
+    machine.apply(file(name))
+    with Following(machine) as following:
+        assert following.ends() == DONE
+    assert (following.out, following.err) == ("", "")
+    for option in "--check", "--diff", "--hold", "--prune", "--undo", "--service":
+        assert "--follow goes only with --name" in machine.bbrctl("apply", "--follow", option, status=USAGE).err
+    machine.path.write_text("nonsense")
+    with Following(machine) as following:
+        assert following.ends() == USAGE
 
 
 def test_what_cannot_be(machine, routes, name):

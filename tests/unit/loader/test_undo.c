@@ -172,6 +172,28 @@ static void a_new_version(void **state)
 	assert_true(make(NULL));
 }
 
+/* The machine is as a file says that was not applied before: the state before is still what it was. */
+static void nothing_to_change(void **state)
+{
+	(void)state;
+	add_real(&found, "one", "cwnd_gain=3");
+	add_real(&wanted, "one", "cwnd_gain=3");
+	assert_false(make(NULL)); /* nobody has applied anything */
+	last.before = strdup("");
+	last.after = strdup(STATE("one", "", "3"));
+	assert_false(make(NULL));
+	last.is_undone = true;
+	assert_true(make(NULL));
+	assert_string_equal(kept.after, last.after);
+	free(last.after);
+	last.after = strdup(STATE("one", "", "4"));
+	last.is_undone = false;
+	assert_true(make(NULL));
+	assert_string_equal(kept.before, "");
+	assert_string_equal(kept.after, STATE("one", "", "3"));
+	assert_false(kept.is_undone);
+}
+
 static void profiles_and_rules_only(void **state)
 {
 	(void)state;
@@ -230,6 +252,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(code_that_nobody_knows, start, stop),
 		cmocka_unit_test_setup_teardown(after_a_boot, start, stop),
 		cmocka_unit_test_setup_teardown(a_new_version, start, stop),
+		cmocka_unit_test_setup_teardown(nothing_to_change, start, stop),
 		cmocka_unit_test_setup_teardown(profiles_and_rules_only, start, stop),
 		cmocka_unit_test_setup_teardown(written_and_read, start, stop),
 	};
