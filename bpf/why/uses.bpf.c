@@ -10,6 +10,7 @@
 #include "address.bpf.h"
 #include "base/struct_ops_ids.bpf.h"
 #include "bpf_bbr/uses.h"
+#include "terms.bpf.h"
 
 #define SK_PACING_FQ 2 /* of sk_pacing_status; vmlinux.h has the others */
 #define METRICS_FLAGS 3ul /* in the pointer to a route's metrics */
@@ -86,6 +87,22 @@ struct {
 	__type(value, struct uses_group);
 } uses_groups SEC(".maps");
 
+/* Which route of the file leads to an address; 0: none, because a narrower one does. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, USES_ROUTES);
+	__type(key, struct uses_route);
+	__type(value, u32);
+} uses_routes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, USES_CONDITIONS);
+	__type(key, u32);
+	__type(value, struct uses_condition);
+} uses_conditions SEC(".maps");
+
 __u64 uses_lost; /* sockets without a place in uses_groups */
 
 /* Runs once for each map of the machine. */
@@ -119,6 +136,45 @@ static inline void fill_route(struct uses_key *key, struct sock *sk)
 		key->flags |= USES_ROUTE;
 }
 
+static inline u32 route_to(struct sock *sk)
+{
+	struct uses_route key = { .prefixlen = 32 + 128,
+				  .netns = sk->__sk_common.skc_net.net->ns.inum };
+	u32 *route;
+
+	remote_address(key.addr, sk);
+	route = bpf_map_lookup_elem(&uses_routes, &key);
+	return route ? *route : 0;
+}
+
+struct trying {
+	struct term_socket socket;
+	u64 held;
+};
+
+static long try_conditions(u32 i, struct trying *t)
+{
+	const struct uses_condition *c = bpf_map_lookup_elem(&uses_conditions, &i);
+
+	if (!c || !c->n)
+		return true;
+	for (u32 k = 0; k < BBR_ATTACH_TERMS && k < c->n; k++)
+		if (!term_holds(&c->term[k], &t->socket))
+			return false;
+	t->held |= 1ull << (i & 63);
+	return false;
+}
+
+static inline u64 conditions_held(struct sock *sk)
+{
+	struct trying t = {};
+
+	fill_term_socket(&t.socket, sk);
+	fill_term_socket_up(&t.socket, sk);
+	bpf_loop(USES_CONDITIONS, try_conditions, &t, 0);
+	return t.held;
+}
+
 static inline void fill_key(struct uses_key *key, struct sock *sk)
 {
 	struct inet_connection_sock___uses *icsk = (void *)sk;
@@ -132,10 +188,13 @@ static inline void fill_key(struct uses_key *key, struct sock *sk)
 	key->attachment = attachment ? *attachment : 0;
 	if (BPF_CORE_READ_BITFIELD(icsk, icsk_ca_setsockopt))
 		key->flags |= USES_CHOSEN;
-	if (sk->__sk_common.skc_state == TCP_LISTEN)
+	if (sk->__sk_common.skc_state == TCP_LISTEN) {
 		key->flags |= USES_LISTENER;
-	else
-		fill_route(key, sk);
+		return;
+	}
+	fill_route(key, sk);
+	key->route = route_to(sk);
+	key->held = conditions_held(sk);
 }
 
 /* Returns the group, which may be new; NULL: there is no room for it. */

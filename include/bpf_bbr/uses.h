@@ -9,9 +9,12 @@
 #include <linux/types.h>
 
 #include "bpf_bbr/abi.h"
+#include "bpf_bbr/attach.h"
 
 #define USES_GROUPS (1 << 16) /* at most; uses_lost counts the sockets of others */
 #define USES_INODES (1 << 20) /* sockets whose processes' attachment is known */
+#define USES_ROUTES (1 << 18) /* prefixes that lead to wanted routes, or away from them */
+#define USES_CONDITIONS 64 /* attachments with conditions */
 
 enum {
 	USES_CHOSEN = 1, /* by setsockopt(TCP_CONGESTION) of a program or of BPF */
@@ -27,6 +30,22 @@ struct uses_key {
 	__u32 ifindex; /* of the device of its route; 0: not known */
 	__u32 attachment; /* uses_inodes' value for this socket; 0: none */
 	__u32 flags; /* USES_* */
+	__u32 route; /* uses_routes' value for its remote address; 0: none */
+	__u32 unused;
+	__u64 held; /* a bit for each of uses_conditions whose conditions hold */
+};
+
+/* From user space, the key of uses_routes. */
+struct uses_route {
+	__u32 prefixlen; /* 32 and the bits of the prefix */
+	__u32 netns; /* inode number */
+	__u32 addr[4]; /* network byte order, IPv4 as ::ffff:a.b.c.d */
+};
+
+/* From user space: the conditions of an attachment. All must hold. */
+struct uses_condition {
+	__u32 n; /* 0: there are no more of these */
+	struct bbr_term term[BBR_ATTACH_TERMS];
 };
 
 struct uses_group {

@@ -43,7 +43,9 @@ struct meant_at {
 	const char *cgroup; /* below the mount */
 	const char *name;
 	bool is_attached;
-	bool has_conditions; /* only some of its connections are meant; which ones is not judged */
+	const struct attachment *is; /* with its conditions */
+	/* Its number in uses_conditions; USES_CONDITIONS: it has none, or which ones it means is not judged. */
+	__u32 condition;
 };
 
 enum finding_kind {
@@ -70,6 +72,7 @@ enum use_cause {
 	USE_OTHER_CGROUP, /* the socket's, not its process's, decides */
 	USE_NOT_LOADED,
 	USE_NOT_ATTACHED,
+	USE_NOT_ROUTED,
 	USE_NOT_DEFAULT,
 	USE_OLD, /* made before */
 	USE_OLD_OR_ROUTE, /* that cannot be told apart */
@@ -84,7 +87,10 @@ struct finding {
 	/* FINDING_USE */
 	enum use_cause cause;
 	char used[BBR_NAME_LEN], wanted[BBR_NAME_LEN];
-	const char *cgroup; /* whose attachment is meant; NULL: the namespace's default is */
+	/* What is meant: a route, an attachment, or else the namespace's default. */
+	const struct machine_route *route;
+	const struct meant_at *at;
+	const char *cgroup; /* of the attachment, or to which the command is to keep; NULL: any */
 	__u64 connections, listeners;
 	const struct use *first;
 };

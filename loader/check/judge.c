@@ -277,7 +277,21 @@ static void judge_path(struct check *c, const struct checked_netns *ns)
 			     ns->lowat);
 }
 
-/* The default of containers that ran when the machine got its own. */
+/*
+ * Containers that ran when the machine got its default, or when it lost it, keep the one of before.
+ * What the file or bbrctl gave to a namespace is right.
+ */
+static bool has_other_default(const struct check *c, const struct checked_netns *ns,
+			      const struct checked_netns *initial)
+{
+	if (!ns->name || !strcmp(ns->def, initial->def))
+		return false;
+	if (check_loaded(c, initial->def))
+		return !default_meant(c, ns);
+	return c->file && check_loaded(c, ns->def) && !machine_default(&c->wanted, ns->inode) &&
+	       !machine_note(&c->found, ns->def, ns->inode);
+}
+
 static void judge_other_default(struct check *c)
 {
 	const struct checked_netns *initial = NULL;
@@ -286,20 +300,20 @@ static void judge_other_default(struct check *c)
 	for (size_t i = 0; i < c->n_ns; i++)
 		if (c->ns[i].inode == c->initial)
 			initial = &c->ns[i];
-	if (!initial || !check_loaded(c, initial->def))
-		return;
-	for (size_t i = 0; i < c->n_ns; i++) {
+	for (size_t i = 0; initial && i < c->n_ns; i++) {
 		const struct checked_netns *ns = &c->ns[i];
 
-		if (!ns->name || !strcmp(ns->def, initial->def) || default_meant(c, ns))
+		if (!has_other_default(c, ns, initial))
 			continue;
 		f = finding_add(c, FINDING_OTHER_DEFAULT, ns);
 		f->text =
 			mem_format("the default is %s: it was set here, or this is older than the "
 				   "machine's default, %s",
 				   ns->def, initial->def);
-		f->command = mem_format("bbrctl load --name %s --default%s", initial->def,
-					netns_option(c, ns));
+		f->command = check_loaded(c, initial->def) ?
+				     mem_format("bbrctl load --name %s --default%s", initial->def,
+						netns_option(c, ns)) :
+				     sysctl_command(c, ns, "tcp_congestion_control", initial->def);
 	}
 }
 

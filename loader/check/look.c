@@ -16,6 +16,7 @@
 #include "kernel/netns.h"
 #include "kernel/process_sockets.h"
 #include "kernel/qdisc.h"
+#include "kernel/route.h"
 #include "uses.lskel.h"
 
 #define IPV4 "/proc/sys/net/ipv4/"
@@ -91,7 +92,57 @@ static void read_container(struct checked_netns *ns)
 struct looking {
 	struct check *c;
 	struct uses_bpf *program;
+	__u32 inode; /* of the namespace that we are in */
 };
+
+/* A route that leads to a part of one that is wanted. */
+static bool is_narrower(const struct route *r, void *data)
+{
+	const struct looking *l = data;
+	const struct machine *wanted = &l->c->wanted;
+
+	for (size_t i = 0; i < wanted->n_routes; i++)
+		if (wanted->route[i].inode == l->inode &&
+		    route_prefix_has(&wanted->route[i].is.to, &r->to))
+			return true;
+	return false;
+}
+
+static int note_route(int map, __u32 inode, const struct route_prefix *to, __u32 value)
+{
+	struct uses_route key = { .prefixlen = 32 + to->len, .netns = inode };
+
+	memcpy(key.addr, to->addr, sizeof(key.addr));
+	if (!bpf_map_update_elem(map, &key, &value, value ? BPF_ANY : BPF_NOEXIST) ||
+	    (!value && errno == EEXIST))
+		return 0;
+	return -errno;
+}
+
+/* Notes which of the file's routes leads where, in the namespace that we are in. */
+static int note_routes(struct looking *l)
+{
+	const struct machine *wanted = &l->c->wanted;
+	int map = l->program->maps.uses_routes.map_fd, error = 0, n = 0;
+	struct route *narrower = NULL;
+	bool has = false;
+
+	for (size_t i = 0; !error && i < wanted->n_routes; i++) {
+		if (wanted->route[i].inode != l->inode)
+			continue;
+		has = true;
+		error = note_route(map, l->inode, &wanted->route[i].is.to, i + 1);
+	}
+	if (has && !error)
+		n = routes_list(is_narrower, l, &narrower);
+	for (int i = 0; i < n; i++) {
+		if (!error)
+			error = note_route(map, l->inode, &narrower[i].to, 0);
+		route_free(&narrower[i]);
+	}
+	free(narrower);
+	return n < 0 ? n : error;
+}
 
 static int look_at(const struct netns *ns, void *data)
 {
@@ -105,6 +156,7 @@ static int look_at(const struct netns *ns, void *data)
 
 	if (error == -ENOENT) /* no IPv4 there */
 		return EXIT_DONE;
+	l->inode = ns->inode;
 	new.name = mem_copy(ns->name);
 	read_container(&new);
 	new.wmem = read_last_number(IPV4 "tcp_wmem");
@@ -114,7 +166,9 @@ static int look_at(const struct netns *ns, void *data)
 		c->allowed = mem_copy(line);
 	if (!error && has_sockets()) {
 		new.n_devices = qdiscs_list(&new.device);
-		error = iterator_run(l->program->links.count_sockets_fd);
+		error = note_routes(l);
+		if (!error)
+			error = iterator_run(l->program->links.count_sockets_fd);
 	}
 	c->ns = mem_grow(c->ns, c->n_ns, sizeof(new));
 	c->ns[c->n_ns++] = new;
@@ -225,13 +279,13 @@ static const char *below_mount(const char *path, size_t mount)
 
 static void add_meant(struct check *c, const struct attachment *at, size_t mount, bool is_attached)
 {
-	const struct meant_at new = { below_mount(at->path, mount), at->name, is_attached, at->n };
+	const struct meant_at new = { below_mount(at->path, mount), at->name, is_attached, at,
+				      USES_CONDITIONS };
 
 	for (size_t i = 0; i < c->n_meant; i++) {
 		struct meant_at *known = &c->meant[i];
 
-		if (strcmp(known->cgroup, new.cgroup) ||
-		    known->has_conditions != new.has_conditions)
+		if (strcmp(known->cgroup, new.cgroup) || !known->is->n != !at->n)
 			continue;
 		/* The file counts. */
 		known->is_attached |= is_attached && !strcmp(known->name, new.name);
@@ -247,6 +301,34 @@ static int by_length(const void *a, const void *b)
 	       y = strlen(((const struct meant_at *)b)->cgroup);
 
 	return x < y ? -1 : x > y;
+}
+
+/* A socket without a route at present has no device. */
+static bool asks_for_device(const struct attachment *at)
+{
+	for (__u32 i = 0; i < at->n; i++)
+		if (at->term[i].kind == BBR_TERM_DEV)
+			return true;
+	return false;
+}
+
+/* Has the program try the conditions of attachments. */
+static int note_conditions(struct check *c, int map)
+{
+	__u32 n = 0;
+
+	for (size_t i = 0; i < c->n_meant && n < USES_CONDITIONS; i++) {
+		const struct attachment *at = c->meant[i].is;
+		struct uses_condition value = { .n = at->n };
+
+		if (!at->n || asks_for_device(at))
+			continue;
+		memcpy(value.term, at->term, at->n * sizeof(at->term[0]));
+		c->meant[i].condition = n++;
+		if (bpf_map_update_elem(map, &c->meant[i].condition, &value, BPF_ANY))
+			return err_bpf(-errno, "cannot note the conditions of attachments");
+	}
+	return EXIT_DONE;
 }
 
 /* Notes the sockets of each cgroup that is meant; of an inner one last, so that it counts. */
@@ -280,7 +362,7 @@ static int look_at_experiments(struct check *c, size_t mount)
 }
 
 /* Which cgroups are meant: the file's, and those that somebody attached and the file lacks. */
-static int look_at_cgroups(struct check *c, int inodes)
+static int look_at_cgroups(struct check *c, struct uses_bpf *program)
 {
 	char *mount = cgroup_mount();
 	size_t len = mount ? strlen(mount) : 0;
@@ -296,7 +378,9 @@ static int look_at_cgroups(struct check *c, int inodes)
 	if (c->n_meant)
 		qsort(c->meant, c->n_meant, sizeof(*c->meant), by_length);
 	if (!ret && mount)
-		ret = note_meant(c, mount, inodes);
+		ret = note_meant(c, mount, program->maps.uses_inodes.map_fd);
+	if (!ret)
+		ret = note_conditions(c, program->maps.uses_conditions.map_fd);
 	free(mount);
 	return ret ? ret : look_at_experiments(c, len);
 }
@@ -308,7 +392,7 @@ static int look_at_sockets(struct check *c, struct uses_bpf *program)
 
 	if (error)
 		return err_bpf(error, "cannot list the congestion controls");
-	ret = look_at_cgroups(c, program->maps.uses_inodes.map_fd);
+	ret = look_at_cgroups(c, program);
 	if (ret)
 		return ret;
 	if (netns_for_each(look_at, &l)) /* it has printed what cannot be read; the rest counts */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "check.h"
 #include "cli/err.h"
 #include "cli/json.h"
@@ -252,6 +253,15 @@ static void add_netns(struct json *j, const struct check *c, const struct checke
 	free(list);
 }
 
+static void add_route(struct json *j, const struct machine_route *r)
+{
+	char prefix[ADDRESS_TEXT_LEN];
+
+	if (r)
+		format_prefix(prefix, sizeof(prefix), r->is.to.addr, r->is.to.len);
+	json_add_string(j, "route", r ? prefix : NULL);
+}
+
 static void add_finding(struct json *j, const struct finding *f)
 {
 	json_open_object(j, NULL);
@@ -263,6 +273,7 @@ static void add_finding(struct json *j, const struct finding *f)
 		json_add_string(j, "uses", f->used);
 		json_add_string(j, "meant", f->wanted);
 		json_add_string(j, "cgroup", f->cgroup);
+		add_route(j, f->route);
 		json_add_int(j, "connections", f->connections);
 		json_add_int(j, "listeners", f->listeners);
 	}

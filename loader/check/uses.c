@@ -5,27 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "check.h"
 #include "cli/err.h"
 #include "cli/text.h"
 #include "cli/units.h"
+#include "tuning/rule_text.h"
 
 const char *const use_cause_names[USE_CAUSES] = {
-	[USE_UNLOADED] = "unloaded",
-	[USE_CHOSEN] = "chosen",
-	[USE_BY_ROUTE] = "route",
-	[USE_OTHER_CGROUP] = "other_cgroup",
-	[USE_NOT_LOADED] = "not_loaded",
-	[USE_NOT_ATTACHED] = "not_attached",
-	[USE_NOT_DEFAULT] = "not_default",
-	[USE_OLD] = "opened_before",
-	[USE_OLD_OR_ROUTE] = "opened_before_or_route",
+	[USE_UNLOADED] = "unloaded",	 [USE_CHOSEN] = "chosen",
+	[USE_BY_ROUTE] = "route",	 [USE_OTHER_CGROUP] = "other_cgroup",
+	[USE_NOT_LOADED] = "not_loaded", [USE_NOT_ATTACHED] = "not_attached",
+	[USE_NOT_ROUTED] = "not_routed", [USE_NOT_DEFAULT] = "not_default",
+	[USE_OLD] = "opened_before",	 [USE_OLD_OR_ROUTE] = "opened_before_or_route",
 };
 
 /* An attachment to a name that is not loaded gives nothing, unless the file loads it. */
 static bool is_meant(const struct check *c, const struct meant_at *at)
 {
 	return check_loaded(c, at->name) || machine_instance(&c->wanted, at->name);
+}
+
+/* True if it is not known which of its connections an attachment means. A listener has no other end. */
+static bool is_vague(const struct meant_at *at, const struct use *u)
+{
+	return at->is->n && (at->condition == USES_CONDITIONS || u->key.flags & USES_LISTENER);
+}
+
+static bool holds(const struct meant_at *at, const struct use *u)
+{
+	return !at->is->n || is_vague(at, u) || u->key.held & 1ull << at->condition;
 }
 
 /* The innermost attachment of a socket's cgroup, one with conditions first; NULL: none. */
@@ -37,11 +46,46 @@ static const struct meant_at *attachment_of(const struct check *c, const struct 
 		const struct meant_at *at = &c->meant[i];
 		size_t len = strlen(at->cgroup), best = found ? strlen(found->cgroup) : 0;
 
-		if (is_meant(c, at) && cgroup_is_within(u->cgroup, at->cgroup) &&
-		    (!found || len > best || (len == best && at->has_conditions)))
+		if (is_meant(c, at) && cgroup_is_within(u->cgroup, at->cgroup) && holds(at, u) &&
+		    (!found || len > best || (len == best && at->is->n)))
 			found = at;
 	}
 	return found;
+}
+
+/* The attachment of a socket's process, which the socket's own cgroup has not; NULL: none. */
+static const struct meant_at *attachment_of_process(const struct check *c, const struct use *u)
+{
+	const struct meant_at *at = u->key.attachment && u->key.attachment <= c->n_meant ?
+					    &c->meant[u->key.attachment - 1] :
+					    NULL;
+
+	return at && is_meant(c, at) && holds(at, u) ? at : NULL;
+}
+
+/* The route of the file that leads there; NULL: none. */
+static const struct machine_route *route_of(const struct check *c, const struct use *u)
+{
+	return u->key.route && u->key.route <= c->wanted.n_routes ?
+		       &c->wanted.route[u->key.route - 1] :
+		       NULL;
+}
+
+/* True if the machine has the route as the file says. */
+static bool is_routed(const struct check *c, const struct machine_route *wanted)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < c->found.n_routes; i++) {
+		const struct machine_route *r = &c->found.route[i];
+
+		if (r->inode != wanted->inode || !route_prefix_equal(&r->is.to, &wanted->is.to))
+			continue;
+		if (strcmp(r->name, wanted->name))
+			return false;
+		has = true;
+	}
+	return has;
 }
 
 const char *default_meant(const struct check *c, const struct checked_netns *ns)
@@ -61,55 +105,70 @@ static bool is_in_experiment(const struct check *c, const struct use *u)
 	return false;
 }
 
-/* True if they have it from a route, and the file has such a route for it. */
-static bool is_route_meant(const struct check *c, const struct use *u)
+/* What sockets are meant to use: what a route gives, an attachment, or the namespace's default. */
+struct meant {
+	const char *name; /* NULL: anything */
+	const struct machine_route *route;
+	const struct meant_at *at;
+	enum use_cause cause; /* why they do not, unless there is another reason */
+};
+
+/* An attachment decides after a route, unless the route is locked. */
+static struct meant meant_for(const struct check *c, const struct checked_netns *ns,
+			      const struct use *u)
 {
-	for (size_t i = 0; u->key.flags & USES_ROUTE && i < c->wanted.n_routes; i++)
-		if (c->wanted.route[i].inode == u->key.netns &&
-		    !strcmp(c->wanted.route[i].name, u->is.name))
-			return true;
-	return false;
+	struct meant m = { .route = route_of(c, u), .at = attachment_of(c, u), .cause = USE_OLD };
+
+	if (m.route && m.at && !m.route->is.is_locked)
+		m.route = NULL;
+	if (m.route)
+		m.at = NULL;
+	if (!m.route && !m.at) {
+		m.at = attachment_of_process(c, u);
+		m.cause = m.at ? USE_OTHER_CGROUP : USE_OLD;
+	}
+	m.name = m.route ? m.route->name : m.at ? m.at->name : default_meant(c, ns);
+	return m;
 }
 
-/* What sockets should use and why they do not. Returns NULL if they do, or may use anything. */
-static const char *judge_use(const struct check *c, const struct checked_netns *ns,
-			     const struct use *u, const struct meant_at **at, enum use_cause *cause)
+/* Why they do not use it, though they are of loaded code. */
+static enum use_cause cause_of(const struct check *c, const struct checked_netns *ns,
+			       const struct use *u, const struct meant *m)
 {
-	const char *wanted;
-
-	*at = attachment_of(c, u);
-	if (!*at && u->key.attachment && u->key.attachment <= c->n_meant &&
-	    is_meant(c, &c->meant[u->key.attachment - 1])) {
-		*at = &c->meant[u->key.attachment - 1];
-		*cause = USE_OTHER_CGROUP;
-	} else {
-		*cause = USE_OLD;
-	}
-	wanted = *at ? (*at)->name : default_meant(c, ns);
-	if (is_in_experiment(c, u))
-		return NULL;
-	if (use_is_unloaded(c, u)) {
-		*cause = USE_UNLOADED;
-		return wanted ? wanted : default_is_unloaded(c, ns) ? u->is.name : ns->def;
-	}
-	if (!wanted || !strcmp(wanted, u->is.name) || (*at && (*at)->has_conditions) ||
-	    is_route_meant(c, u))
-		return NULL;
 	if (u->key.flags & USES_CHOSEN)
-		*cause = USE_CHOSEN;
-	else if (*cause == USE_OTHER_CGROUP)
-		return wanted;
-	else if (u->key.flags & USES_ROUTE)
-		*cause = USE_BY_ROUTE;
-	else if (!check_loaded(c, wanted))
-		*cause = USE_NOT_LOADED;
-	else if (*at && !(*at)->is_attached)
-		*cause = USE_NOT_ATTACHED;
-	else if (!*at && strcmp(wanted, ns->def))
-		*cause = USE_NOT_DEFAULT;
-	else if (u->key.flags & USES_NO_ROUTE)
-		*cause = USE_OLD_OR_ROUTE;
-	return wanted;
+		return USE_CHOSEN;
+	if (m->cause == USE_OTHER_CGROUP)
+		return m->cause;
+	if (u->key.flags & USES_ROUTE && !(m->route && is_routed(c, m->route)))
+		return USE_BY_ROUTE;
+	if (!check_loaded(c, m->name))
+		return USE_NOT_LOADED;
+	if (m->route)
+		return is_routed(c, m->route) ? USE_OLD : USE_NOT_ROUTED;
+	if (m->at && !m->at->is_attached)
+		return USE_NOT_ATTACHED;
+	if (!m->at && strcmp(m->name, ns->def))
+		return USE_NOT_DEFAULT;
+	return u->key.flags & USES_NO_ROUTE ? USE_OLD_OR_ROUTE : m->cause;
+}
+
+/* What sockets should use and why they do not. The name is NULL if they do, or may use anything. */
+static struct meant judge_use(const struct check *c, const struct checked_netns *ns,
+			      const struct use *u)
+{
+	struct meant m = meant_for(c, ns, u);
+
+	if (is_in_experiment(c, u)) {
+		m.name = NULL;
+	} else if (use_is_unloaded(c, u)) {
+		m.cause = USE_UNLOADED;
+		m.name = m.name ? m.name : default_is_unloaded(c, ns) ? u->is.name : ns->def;
+	} else if (!m.name || !strcmp(m.name, u->is.name) || (m.at && is_vague(m.at, u))) {
+		m.name = NULL;
+	} else {
+		m.cause = cause_of(c, ns, u, &m);
+	}
+	return m;
 }
 
 /* Attached sockets must not be moved along with those of the namespace that use the same. */
@@ -122,24 +181,28 @@ static bool is_attached_name(const struct check *c, const char *name)
 }
 
 static struct finding *use_finding(struct check *c, const struct checked_netns *ns,
-				   const struct use *u, const char *wanted, const char *cgroup,
-				   enum use_cause cause)
+				   const struct use *u, const struct meant *m)
 {
+	const struct meant_at *at = m->cause != USE_OTHER_CGROUP ? m->at : NULL;
+	const char *cgroup = at ? at->cgroup : is_attached_name(c, u->is.name) ? u->cgroup : NULL;
 	struct finding *f;
 
 	for (size_t i = 0; i < c->n_findings; i++) {
 		f = &c->finding[i];
-		if (f->kind == FINDING_USE && f->ns == ns && f->cause == cause &&
-		    !strcmp(f->used, u->is.name) && !strcmp(f->wanted, wanted) &&
+		if (f->kind == FINDING_USE && f->ns == ns && f->cause == m->cause &&
+		    f->route == m->route && f->at == at && !strcmp(f->used, u->is.name) &&
+		    !strcmp(f->wanted, m->name) &&
 		    (cgroup ? f->cgroup && !strcmp(f->cgroup, cgroup) : !f->cgroup))
 			return f;
 	}
 	f = finding_add(c, FINDING_USE, ns);
-	f->cause = cause;
+	f->cause = m->cause;
 	f->first = u;
+	f->route = m->route;
+	f->at = at;
 	f->cgroup = cgroup;
 	strcpy(f->used, u->is.name);
-	snprintf(f->wanted, sizeof(f->wanted), "%s", wanted);
+	snprintf(f->wanted, sizeof(f->wanted), "%s", m->name);
 	return f;
 }
 
@@ -175,30 +238,35 @@ static void judge_each(struct check *c)
 	for (size_t i = 0; i < c->n_uses; i++) {
 		const struct use *u = &c->use[i];
 		struct checked_netns *ns = netns_of(c, u);
-		const struct meant_at *at;
-		enum use_cause cause;
-		const char *wanted;
 		struct finding *f;
+		struct meant m;
 
 		if (!ns)
 			continue;
 		add_use(ns, u);
-		wanted = judge_use(c, ns, u, &at, &cause);
-		if (!wanted)
+		m = judge_use(c, ns, u);
+		if (!m.name)
 			continue;
-		f = use_finding(c, ns, u, wanted,
-				at && cause != USE_OTHER_CGROUP ? at->cgroup :
-				is_attached_name(c, u->is.name) ? u->cgroup :
-								  NULL,
-				cause);
+		f = use_finding(c, ns, u, &m);
 		*(u->key.flags & USES_LISTENER ? &f->listeners : &f->connections) += u->is.n;
 	}
 }
 
+/* "/system.slice/x.service", "route 203.0.113.0/24", for which something is meant; until the next call. */
+static const char *meant_place(const struct finding *f)
+{
+	static char route[sizeof("route ") + ADDRESS_TEXT_LEN];
+	size_t n = strlen("route ");
+
+	if (!f->route)
+		return f->cgroup ? text_shown(f->cgroup) : "the namespace";
+	memcpy(route, "route ", n);
+	format_prefix(route + n, sizeof(route) - n, f->route->is.to.addr, f->route->is.to.len);
+	return route;
+}
+
 static char *why(const struct check *c, const struct finding *f)
 {
-	const char *in = f->cgroup ? text_shown(f->cgroup) : "the namespace";
-
 	switch (f->cause) {
 	case USE_UNLOADED:
 		return mem_format("this code was unloaded or replaced");
@@ -212,15 +280,17 @@ static char *why(const struct check *c, const struct finding *f)
 				  text_shown(c->meant[f->first->key.attachment - 1].cgroup));
 	case USE_NOT_LOADED:
 		return mem_format("%s is not loaded", f->wanted);
+	case USE_NOT_ROUTED:
+		return mem_format("%s is not the congctl of %s", f->wanted, meant_place(f));
 	case USE_NOT_ATTACHED:
-		return mem_format("%s is not attached to %s", f->wanted, in);
+		return mem_format("%s is not attached to %s", f->wanted, meant_place(f));
 	case USE_NOT_DEFAULT:
 		return mem_format("the default here is %s", f->ns->def);
 	case USE_OLD_OR_ROUTE:
 		return mem_format("opened before %s was set for %s, or by a route's congctl",
-				  f->wanted, in);
+				  f->wanted, meant_place(f));
 	default:
-		return mem_format("opened before %s was set for %s", f->wanted, in);
+		return mem_format("opened before %s was set for %s", f->wanted, meant_place(f));
 	}
 }
 
@@ -238,6 +308,47 @@ static char *route_command(const struct check *c, const struct finding *f)
 			  enter, six, enter, six, to, f->wanted);
 }
 
+/* The conditions of an attachment as migrate takes them; NULL: it does not have such options. */
+static char *migrate_conditions(const struct attachment *at)
+{
+	char options[BBR_ATTACH_TERMS * 2 * ADDRESS_TEXT_LEN];
+
+	for (__u32 i = 0; i < at->n; i++)
+		if (at->term[i].is_not || at->term[i].kind == BBR_TERM_SRC)
+			return NULL;
+	terms_format(at->term, at->n, options, sizeof(options));
+	return mem_copy(options);
+}
+
+/* A service that is started anew opens its connections anew; NULL: it is none. */
+static char *restart_command(const char *cgroup)
+{
+	static const char end[] = ".service";
+	const char *name = strrchr(cgroup, '/');
+	size_t len = name ? strlen(name) : 0;
+
+	if (len < sizeof(end) || strcmp(name + len + 1 - sizeof(end), end))
+		return NULL;
+	return mem_format("systemctl restart %s", shell_word(name + 1));
+}
+
+static char *migrate_command(const struct check *c, const struct finding *f)
+{
+	char *conditions = f->at ? migrate_conditions(f->at->is) : mem_copy(""), *command;
+	char to[ADDRESS_TEXT_LEN] = "";
+
+	if (!conditions)
+		return restart_command(f->cgroup);
+	if (f->route)
+		format_prefix(to, sizeof(to), f->route->is.to.addr, f->route->is.to.len);
+	command = mem_format("bbrctl migrate --from %s --to %s%s%s%s%s%s%s%s", f->used, f->wanted,
+			     netns_option(c, f->ns), to[0] ? " --dst " : "", to, conditions,
+			     f->cgroup ? " --cgroup " : "", f->cgroup ? text_shown(f->cgroup) : "",
+			     f->listeners ? " --listeners" : "");
+	free(conditions);
+	return command;
+}
+
 static char *use_command(const struct check *c, const struct finding *f)
 {
 	if (f->cause == USE_BY_ROUTE)
@@ -248,10 +359,7 @@ static char *use_command(const struct check *c, const struct finding *f)
 		return machine_instance(&c->wanted, f->wanted) ?
 			       mem_format("%s", apply_command(c)) :
 			       mem_format("bbrctl load --name %s", f->wanted);
-	return mem_format("bbrctl migrate --from %s --to %s%s%s%s%s", f->used, f->wanted,
-			  netns_option(c, f->ns), f->cgroup ? " --cgroup " : "",
-			  f->cgroup ? text_shown(f->cgroup) : "",
-			  f->listeners ? " --listeners" : "");
+	return migrate_command(c, f);
 }
 
 static void say_uses(struct check *c)

@@ -237,6 +237,58 @@ def test_a_file(bbrctl, check, free_name, ns, cgroup, tmp_path):
     assert pair and attached
 
 
+@pytest.mark.parametrize("family", ["v4", "v6"])
+def test_opened_before_a_route(bbrctl, check, mend, free_name, link, family, tmp_path):
+    """Of a file; a narrower route takes its connections away from it."""
+    name, file = free_name(), tmp_path / "machine.conf"
+    sender, receiver = link.ends
+    for ns in link.ends:
+        ns.default_congestion_control("reno")
+    near, peer = {"v4": ("10.77.0.0/24", "10.77.0.2"), "v6": ("fd77::/64", "fd77::2")}[family]
+    listener = listen(receiver, peer)
+    old = connect(sender, listener)
+    file.write_text(f"[instance {name}]\nroute = {near} --netns {sender.name}\n")
+    bbrctl("load", "--name", name)
+    finding = only(check(file), sender)
+    assert (finding["why"], finding["route"], finding["connections"]) == ("not_routed", near, 1)
+    bbrctl("apply", "--name", name, file)
+    new = connect(sender, listener)
+    finding = only(check(file), sender)
+    assert (finding["why"], finding["uses"], finding["meant"], finding["connections"]) == ("opened_before", "reno", name, 1)
+    assert finding["route"] == near and f"set for route {near}" in finding["text"] and f"--dst {near}" in finding["command"]
+    sender.ip("-4" if family == "v4" else "-6", "route", "add", peer, "dev", link.names[0])
+    assert used(check(file, status=None), sender) == {"reno": 1, name: 1}
+    assert not off(check(file, status=None), sender)
+    sender.ip("-4" if family == "v4" else "-6", "route", "del", peer, "dev", link.names[0])
+    mend(only(check(file), sender))
+    check(file, status=DONE)
+    assert get_cc(old[0]) == get_cc(new[0]) == name
+    bbrctl("apply", "--name", name, "/dev/null", status=None)
+
+
+def test_opened_before_an_attachment_with_conditions(bbrctl, check, mend, load, link, cgroup):
+    name = load()
+    sender, receiver = link.ends
+    for ns in link.ends:
+        ns.default_congestion_control("reno")
+    listeners = [listen(receiver, address) for address in (link.v4[1], link.v6[1])]
+    with cgroup.entered():
+        old = [connect(sender, listener)[0] for listener in listeners]
+    bbrctl("attach", "--cgroup", cgroup.path, "--name", name, "--dst", "10.77.0.0/24")
+    with cgroup.entered():
+        new = [connect(sender, listener)[0] for listener in listeners]
+    assert [get_cc(sock) for sock in new] == [name, "reno"]
+    finding = only(check(), sender)
+    assert (finding["why"], finding["uses"], finding["connections"]) == ("opened_before", "reno", 1)
+    mend(finding)
+    assert [get_cc(sock) for sock in old] == [name, "reno"]
+    check(status=DONE)
+    bbrctl("detach", "--cgroup", cgroup.path, "--name", name)
+    bbrctl("attach", "--cgroup", cgroup.path, "--name", name, "--not-dst", "10.77.0.0/24", "--not-dport", str(listeners[0].getsockname()[1]))
+    finding = only(check(), sender)
+    assert (finding["connections"], finding["command"]) == (2, None)
+
+
 def test_a_file_that_is_wrong(bbrctl, tmp_path):
     file = tmp_path / "wrong.conf"
     file.write_text("[instance bbrt_wrong]\ncolour = red\n")

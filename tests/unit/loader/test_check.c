@@ -47,10 +47,13 @@ static struct use *add_use(__u32 netns, const char *cgroup, const char *name, __
 	return u;
 }
 
+static const struct attachment without_conditions;
+
 static void add_meant(const char *cgroup, const char *name, bool is_attached)
 {
 	c.meant = mem_grow(c.meant, c.n_meant, sizeof(*c.meant));
-	c.meant[c.n_meant++] = (struct meant_at){ cgroup, name, is_attached, false };
+	c.meant[c.n_meant++] = (struct meant_at){ cgroup, name, is_attached, &without_conditions,
+						  USES_CONDITIONS };
 }
 
 /* Our namespace, 1, whose default is the instance bpf_bbr, map 7; and another, 2, with reno. */
@@ -172,25 +175,85 @@ static void by_a_route(void **state)
 		   "-1 | sed -E 's/congctl (lock )?[^ ]+/congctl bpf_bbr/')");
 }
 
+/* 203.0.113.0/24 in our namespace, for an instance that is loaded. */
+static struct machine_route *add_route(struct machine *m, const char *name)
+{
+	struct machine_route *r = machine_add_route(m, "/proc/1/ns/net", 1);
+
+	strcpy(r->name, name);
+	r->is.to.len = 96 + 24;
+	inet_pton(AF_INET6, "::ffff:203.0.113.0", r->is.to.addr);
+	return r;
+}
+
 static void by_a_route_of_the_file(void **state)
 {
 	(void)state;
-	strcpy(machine_add_route(&c.wanted, "/proc/1/ns/net", 1)->name, "reno");
-	add_use(1, "/", "reno", USES_ROUTE, 1);
+	add_instance("bpf_bbr3", 8, true);
+	add_route(&c.wanted, "bpf_bbr3");
+	add_use(1, "/", "bpf_bbr3", USES_ROUTE, 1)->key.route = 1;
 	check_judge(&c);
 	assert_int_equal(c.n_off, 0);
 }
 
-/* Another namespace's is not meant. */
+/* A narrower one leads there, which the file does not have. */
 static void by_a_route_unlike_that_of_the_file(void **state)
 {
 	(void)state;
-	strcpy(machine_add_route(&c.wanted, "web", 2)->name, "reno");
+	add_route(&c.wanted, "reno");
 	add_use(1, "/", "reno", USES_ROUTE, 1);
 	expect_use(USE_BY_ROUTE,
 		   "1 connection uses reno, not bpf_bbr: their route has congctl reno",
 		   "ip -6 route change $(ip -6 route show match 2001:db8::7 | grep congctl | tail "
 		   "-1 | sed -E 's/congctl (lock )?[^ ]+/congctl bpf_bbr/')");
+}
+
+/* Whatever their default is, and in whatever way they got what they use. */
+static void older_than_a_route(void **state)
+{
+	(void)state;
+	c.own = 1;
+	add_instance("bpf_bbr3", 8, true);
+	add_route(&c.wanted, "bpf_bbr3");
+	add_route(&c.found, "bpf_bbr3");
+	add_use(1, "/", "bpf_bbr", 0, 2)->key.route = 1;
+	add_use(1, "/", "bpf_bbr", USES_NO_ROUTE, 1)->key.route = 1;
+	add_use(1, "/", "bpf_bbr", USES_ROUTE, 1)->key.route = 1;
+	add_use(1, "/", "bpf_bbr", 0, 7);
+	expect_use(USE_OLD,
+		   "4 connections use bpf_bbr, not bpf_bbr3: opened before bpf_bbr3 was set for "
+		   "route 203.0.113.0/24",
+		   "bbrctl migrate --from bpf_bbr --to bpf_bbr3 --dst 203.0.113.0/24");
+}
+
+static void not_routed_yet(void **state)
+{
+	(void)state;
+	add_instance("bpf_bbr3", 8, true);
+	add_route(&c.wanted, "bpf_bbr3");
+	add_route(&c.found, "");
+	add_use(1, "/", "bpf_bbr", 0, 1)->key.route = 1;
+	expect_use(USE_NOT_ROUTED,
+		   "1 connection uses bpf_bbr, not bpf_bbr3: bpf_bbr3 is not the congctl of route "
+		   "203.0.113.0/24",
+		   "bbrctl migrate --from bpf_bbr --to bpf_bbr3 --dst 203.0.113.0/24");
+}
+
+/* An attachment decides after a route, unless that is locked. */
+static void a_route_and_an_attachment(void **state)
+{
+	(void)state;
+	add_instance("bpf_bbr3", 8, true);
+	add_route(&c.wanted, "bpf_bbr3");
+	add_route(&c.found, "bpf_bbr3");
+	add_meant("/a", "bpf_bbr", true);
+	add_use(1, "/a", "bpf_bbr", 0, 1)->key.route = 1;
+	expect_nothing();
+	c.wanted.route[0].is.is_locked = true;
+	expect_use(USE_OLD,
+		   "1 connection uses bpf_bbr, not bpf_bbr3: opened before bpf_bbr3 was set for "
+		   "route 203.0.113.0/24",
+		   "bbrctl migrate --from bpf_bbr --to bpf_bbr3 --dst 203.0.113.0/24 --cgroup /a");
 }
 
 static void unloaded_code(void **state)
@@ -275,19 +338,72 @@ static void a_socket_of_another_cgroup(void **state)
 		   "bbrctl migrate --from reno --to bpf_bbr --netns web");
 }
 
-/* An attachment with conditions is for some of its connections. */
+static void set_conditions(struct meant_at *at, struct attachment *is, __u32 number)
+{
+	is->n = 1;
+	is->term[0] = (struct bbr_term){ .kind = BBR_TERM_DPORT, .value = { htons(443) } };
+	at->is = is;
+	at->condition = number;
+}
+
+/* An attachment with conditions is for some of its connections; the rest is for the one around it. */
 static void conditions(void **state)
 {
+	struct attachment is = {};
+
 	(void)state;
+	add_instance("bpf_bbr3", 8, true);
 	add_meant("/a", "bpf_bbr", true);
+	add_meant("/a/b", "bpf_bbr3", true);
+	set_conditions(&c.meant[1], &is, 5);
+	add_use(2, "/a/b", "bpf_bbr3", 0, 2)->key.held = 1 << 5;
+	add_use(2, "/a/b", "bpf_bbr", 0, 2)->key.held = ~(1u << 5);
+	expect_nothing();
+	strcpy(c.use[0].is.name, "reno");
+	expect_use(
+		USE_OLD,
+		"2 connections use reno, not bpf_bbr3: opened before bpf_bbr3 was set for /a/b",
+		"bbrctl migrate --from reno --to bpf_bbr3 --netns web --dport 443 --cgroup /a/b");
+}
+
+/* As with a device: then any is right. A listener does not know whom it will serve. */
+static void conditions_that_are_not_known(void **state)
+{
+	struct attachment is = {};
+
+	(void)state;
 	add_meant("/a/b", "bpf_bbr", true);
-	add_meant("/a/b", "bpf_bbr", true);
-	c.meant[1].has_conditions = true;
+	set_conditions(&c.meant[0], &is, USES_CONDITIONS);
 	add_use(2, "/a/b", "reno", 0, 2);
-	add_use(2, "/a", "reno", 0, 1);
+	expect_nothing();
+	c.meant[0].condition = 0;
+	add_use(2, "/a/b", "reno", USES_CHOSEN | USES_LISTENER, 2);
+	expect_nothing();
+}
+
+/* What migrate cannot choose, a service's restart mends. */
+static void conditions_that_are_not_options(void **state)
+{
+	struct attachment is = {};
+
+	(void)state;
+	add_meant("/system.slice/a.service", "bpf_bbr", true);
+	set_conditions(&c.meant[0], &is, 0);
+	is.term[0].is_not = true;
+	add_use(2, "/system.slice/a.service", "reno", 0, 1)->key.held = 1;
+	expect_use(USE_OLD,
+		   "1 connection uses reno, not bpf_bbr: opened before bpf_bbr was set for "
+		   "/system.slice/a.service",
+		   "systemctl restart a.service");
+	end(NULL);
+	begin(NULL);
+	add_meant("/a", "bpf_bbr", true);
+	set_conditions(&c.meant[0], &is, 0);
+	is.term[0].is_not = true;
+	add_use(2, "/a", "reno", 0, 1)->key.held = 1;
 	expect_use(USE_OLD,
 		   "1 connection uses reno, not bpf_bbr: opened before bpf_bbr was set for /a",
-		   "bbrctl migrate --from reno --to bpf_bbr --netns web --cgroup /a");
+		   NULL);
 }
 
 static void what_is_in_an_experiment(void **state)
@@ -461,6 +577,29 @@ static void what_is_no_reason_for_a_status(void **state)
 		    NULL);
 }
 
+/* The machine had an instance as its default when this namespace was made. */
+static void a_default_that_the_machine_had(void **state)
+{
+	struct machine_note note = { .name = "bpf_bbr", .inode = 2 };
+
+	(void)state;
+	strcpy(c.ns[0].def, "cubic");
+	strcpy(c.ns[1].def, "bpf_bbr");
+	c.file = "some.conf";
+	expect_also(FINDING_OTHER_DEFAULT,
+		    "the default is bpf_bbr: it was set here, or this is older than the machine's "
+		    "default, cubic",
+		    "nsenter --net=/run/netns/web sysctl -w net.ipv4.tcp_congestion_control=cubic");
+	end(NULL);
+	begin(NULL);
+	strcpy(c.ns[0].def, "cubic");
+	strcpy(c.ns[1].def, "bpf_bbr");
+	c.file = "some.conf";
+	machine_add_note(&c.found, &note); /* bbrctl set it */
+	check_judge(&c);
+	assert_int_equal(c.n_findings, 0);
+}
+
 static void expect_printed(const char *text)
 {
 	check_judge(&c);
@@ -577,7 +716,7 @@ static void json(void **state)
 		captured_output(),
 		"\"off\":[{\"kind\":\"connections\",\"netns\":\"/proc/1/ns/"
 		"net\",\"inode\":1,\"why\":"
-		"\"chosen\",\"uses\":\"reno\",\"meant\":\"bpf_bbr\",\"cgroup\":null,"
+		"\"chosen\",\"uses\":\"reno\",\"meant\":\"bpf_bbr\",\"cgroup\":null,\"route\":null,"
 		"\"connections\":3,"
 		"\"listeners\":0,\"text\":\"3 connections use reno, not bpf_bbr: their program "
 		"chose it, "
@@ -600,6 +739,9 @@ int main(void)
 		TEST(by_a_route),
 		TEST(by_a_route_of_the_file),
 		TEST(by_a_route_unlike_that_of_the_file),
+		TEST(older_than_a_route),
+		TEST(not_routed_yet),
+		TEST(a_route_and_an_attachment),
 		TEST(unloaded_code),
 		TEST(replaced_code),
 		TEST(a_default_of_unloaded_code),
@@ -608,6 +750,8 @@ int main(void)
 		TEST(others_of_the_same_name_stay),
 		TEST(a_socket_of_another_cgroup),
 		TEST(conditions),
+		TEST(conditions_that_are_not_known),
+		TEST(conditions_that_are_not_options),
 		TEST(what_is_in_an_experiment),
 		TEST(an_attachment_to_nothing),
 		TEST(what_a_file_means),
@@ -619,6 +763,7 @@ int main(void)
 		TEST(flows_that_fq_cuts),
 		TEST(buffers),
 		TEST(what_is_no_reason_for_a_status),
+		TEST(a_default_that_the_machine_had),
 		TEST(text_of_80_columns),
 		TEST(a_command_of_several_lines),
 		TEST(nothing_is_off),
