@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """check_boot.py SOURCES: a newcomer's way in machines of Debian 12 and 13. Installs the packages of a folder with debian/ as
-docs/install.md says, boots the machine three times, installs a later version while connections run, and at last purges the
-packages."""
+docs/install.md says, boots the machine, installs a later version while connections run, and purges the packages. Then comes a day of
+work, with the file and the commands of README.md."""
 import ast
 import json
 import pathlib
@@ -146,6 +146,174 @@ def check_upgrade(vm, suite):
         equal((asking.said["missing"], asking.said["other_default"]), (0, 0), "losses of the name, and of the default")
 
 
+# ---- a day of work
+
+INSIDE, BACKUP, ROUTED, ELSEWHERE = "10.0.0.7", "203.0.113.7", "198.51.100.7", "198.18.0.7"
+ALL = INSIDE, BACKUP, ROUTED, ELSEWHERE
+CONTAINER = "docker-{}.scope"
+FIRST, SECOND = "0123456789ab" + "0" * 52, "ba9876543210" + "0" * 52
+CONF = "/etc/bpf-bbr/bpf-bbr.conf"
+# The rest of the world, beyond a router, comes after the network's programs have started.
+FILES = {
+    "/root/world": """\
+ip netns add world
+ip netns exec world sysctl -w net.ipv4.tcp_congestion_control=cubic
+ip link add near type veth peer name far netns world
+ip -n world addr add 192.0.2.2/25 dev far
+ip -n world link set lo up
+ip -n world link set far up
+""" + "".join(f"ip -n world addr add {address}/32 dev lo\n" for address in ALL),
+    "/etc/systemd/system/world.service": """\
+[Unit]
+After=systemd-networkd.service
+[Service]
+ExecStartPre=/bin/bash -e /root/world
+ExecStart=ip netns exec world python3 /root/guest.py serve
+[Install]
+WantedBy=multi-user.target
+""",
+    "/etc/systemd/network/near.network": "[Match]\nName=near\n[Network]\nAddress=192.0.2.1/25\nGateway=192.0.2.2\n",
+}
+# Those of the README, one that is in no file, and a program that chooses for itself.
+SERVICES = {"web": ALL, "backup": ALL, "sync": ALL, "other": ALL, "chooser": (f"{ROUTED}=reno",)}
+
+
+def put(vm, path, text):
+    vm(f"cat >{path} <<'end of file'\n{text.rstrip()}\nend of file")
+
+
+def section_of_the_readme():
+    """Its file, and its commands by what they begin with."""
+    section = (roots.ROOT / "README.md").read_text().split("\n## A machine, by one file and five commands\n")[1].split("\n## ")[0]
+    commands = re.findall(r"^\| `(.*?)` \|", section, re.M)
+    equal(len(commands), 5, "commands of the README")
+    return "".join(f"{line}\n" for line in re.findall(r"^ {4}(.*)|^$", section, re.M)).strip() + "\n", commands
+
+
+class Day:
+    """A machine with services, the world and containers."""
+
+    def __init__(self, vm):
+        self.vm = vm
+        self.file, (self.install, self.enable, self.check, self.reload, self.undo) = section_of_the_readme()
+
+    def __call__(self, command):
+        """Runs one of the README's commands as it stands there; check may find something."""
+        said = self.vm(f"{command} || [ $? = 3 ]" if command == self.check else command)
+        say("#", command + "\n" + said)
+        return said
+
+    def prepare(self):
+        for path, text in FILES.items():
+            put(self.vm, path, text)
+        for name, addresses in SERVICES.items():
+            put(self.vm, f"/etc/systemd/system/{name}.service",
+                f"[Service]\nExecStartPre=rm -f /run/{name}\nExecStart=python3 /root/guest.py service /run/{name} {' '.join(addresses)}\n"
+                "[Install]\nWantedBy=multi-user.target\n")
+        self.vm(f"systemctl daemon-reload && systemctl restart systemd-networkd && systemctl enable --now world {' '.join(SERVICES)}")
+        self.container(FIRST)
+
+    def container(self, name):
+        self.vm(f"systemd-run --quiet --scope --unit={CONTAINER.format(name)} unshare --net sleep infinity >/dev/null 2>&1 </dev/null &")
+        self.vm(f"until grep -qs . /sys/fs/cgroup/system.slice/{CONTAINER.format(name)}/cgroup.procs; do sleep 0.1; done")
+
+    def restart(self, *names):
+        self.vm(f"systemctl restart {' '.join(names or SERVICES)}")
+
+    def uses(self, name):
+        """What the connections of a service use, by their addresses."""
+        return ast.literal_eval(self.vm(f"until [ -e /run/{name} ]; do sleep 0.2; done; cat /run/{name}"))
+
+    def expect(self, what, **services):
+        for name, expected in services.items():
+            equal(self.uses(name), dict(zip(ALL, expected)), f"{what}: {name}")
+        equal(self.uses("chooser"), {ROUTED: "reno"}, f"{what}: chooser")
+
+    def expect_as_in_the_file(self, what):
+        """Services of which nobody knows when they were started."""
+        cubic, one, three = "cubic", "bpf_bbr", "bpf_bbr3"
+        self.vm("until ip route show proto 66 | grep -q congctl; do sleep 0.1; done")
+        self.restart("other")
+        # INSIDE, BACKUP, ROUTED, ELSEWHERE
+        self.expect(what, web=(three,) * 4, backup=(one,) * 4, sync=(cubic, one, one, one), other=(cubic, cubic, one, cubic))
+        profiles = {(c["cgroup"].split("/")[-1], c["remote"]): c["profile"]
+                    for c in map(json.loads, self.vm("bbrmon snapshot -j --cgroup").splitlines()) if c["event"] == "state"}
+        equal({where for where, profile in profiles.items() if profile != "default"}, {("backup.service", BACKUP)}, what)
+        equal(profiles["backup.service", BACKUP], "gentle", what)
+        self.vm("bbrctl apply --check")
+        say(what)
+
+    def expect_as_before_the_file(self, what):
+        self.restart()
+        self.expect(what, **{name: ("bpf_bbr",) * 4 for name in ("web", "backup", "sync", "other")})
+        equal((default_of(self.vm), self.vm("ip route show proto 66")), ("bpf_bbr", ""), what)
+        say(what)
+
+    def found(self):
+        """What check says of connections; and of containers, by the beginning of their names."""
+        answer = json.loads(self.vm(f"{self.check} -j 2>/dev/null || [ $? = 3 ]"))
+        others = [f for f in answer["off"] if f["kind"] != "connections"]
+        equal(others, [], "what else is off")
+        container = {ns["inode"]: ns["container"] for ns in answer["in_namespaces"]}
+        uses = {(f["why"], f["uses"], f["meant"], f["route"] or (f["cgroup"] or "").split("/")[-1], f["connections"]) for f in answer["off"]}
+        return uses, {container[f["inode"]]: f["command"] for f in answer["also"]
+                      if f["kind"] == "other_default" and container[f["inode"]]}
+
+
+def day_of_work(vm):
+    day = Day(vm)
+    day.prepare()
+    day.expect("at first", **{name: ("cubic",) * 4 for name in ("web", "backup", "sync", "other")})
+
+    # BBR for all, as the configuration of the package proposes.
+    day(day.install)
+    vm(f"sed -i 's/^;default_in/default_in/' {CONF}")
+    day(day.enable)
+    day(day.check)
+    uses, containers = day.found()
+    equal(uses, {("opened_before", "cubic", "bpf_bbr", "", 16), ("chosen", "reno", "bpf_bbr", "", 1)}, "what check found")
+    equal(list(containers), ["docker " + FIRST[:12]], "containers that check names")
+    day.container(SECOND)
+    day.restart()
+    equal(day.found()[0], {("chosen", "reno", "bpf_bbr", "", 1)}, "what check found")
+    day.expect("BBR for all", **{name: ("bpf_bbr",) * 4 for name in ("web", "backup", "sync", "other")})
+
+    # The file of the README, for services that were started under CUBIC.
+    vm(f"systemctl stop bpf-bbr && systemctl restart {' '.join(SERVICES)}")
+    day.expect("BBR for none", **{name: ("cubic",) * 4 for name in ("web", "backup", "sync", "other")})
+    vm("systemctl start bpf-bbr")
+    put(vm, CONF, day.file)
+    day(day.reload)
+    day(day.check)
+    uses, containers = day.found()
+    equal(uses, {("opened_before", "cubic", "bpf_bbr3", "web.service", 4), ("opened_before", "cubic", "bpf_bbr", "backup.service", 4),
+                 ("opened_before", "cubic", "bpf_bbr", "sync.service", 3), ("opened_before", "cubic", "bpf_bbr", "198.51.100.0/24", 1),
+                 ("chosen", "reno", "bpf_bbr", "198.51.100.0/24", 1)}, "what check found")
+    equal(list(containers), ["docker " + SECOND[:12]], "containers that check names")
+    vm(containers["docker " + SECOND[:12]])
+    day.restart()
+    day.expect_as_in_the_file("as in the file, after a reload and a restart of the services")
+    uses, containers = day.found()
+    equal((uses, containers), ({("chosen", "reno", "bpf_bbr", "198.51.100.0/24", 1)}, {}), "what check found")
+    vm("systemctl restart bpf-bbr && systemctl restart systemd-networkd")
+    day.restart()
+    day.expect_as_in_the_file("as in the file, after a restart of bpf-bbr and of the network")
+
+    check_running(vm, vm.reboot("reboot"))
+    day.expect_as_in_the_file("as in the file, after a boot")
+    equal(day.found()[0], {("chosen", "reno", "bpf_bbr", "198.51.100.0/24", 1)}, "what check found")
+
+    # And back: it was BBR for all.
+    day(day.undo)
+    day.expect_as_before_the_file("as before the file, after an undo")
+    check_running(vm, vm.reboot("reboot"))
+    day.expect_as_before_the_file("as before the file, after an undo and a boot")
+    equal(day.found()[0], {("chosen", "reno", "bpf_bbr", "", 1)}, "what check found")
+    day(day.undo)
+    day.restart()
+    day.expect_as_in_the_file("as in the file, after one more undo")
+
+
 def check(suite, needed, folders):
     install, use = lines_of_the_page()
     with machine.made(suite, {*needed, "iproute2"}, [*folders, HERE / "guest.py"]) as vm:
@@ -176,6 +344,7 @@ def check(suite, needed, folders):
         vm("apt-get purge bpf-bbr bbrmon")
         check_gone(vm)
         equal(vm("ls -d /etc/bpf-bbr /usr/lib/bpf-bbr /var/lib/bpf-bbr 2>/dev/null || true"), "", "what is left")
+        day_of_work(vm)
         say(f"{suite} done")
 
 

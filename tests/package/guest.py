@@ -5,7 +5,11 @@ guest.py connection FILE: a transfer over loopback while FILE exists. Prints the
 the bytes arrived as they were sent.
 guest.py asking NAME FILE: sets NAME on a socket while FILE exists, and reads the default of a new one. Prints how often, and
 how often NAME was missing or not the default.
-Both print "begun" once they have begun. They use only modules of python3-minimal."""
+Both print "begun" once they have begun.
+guest.py serve: accepts connections at SERVICE_PORT and keeps them.
+guest.py service FILE ADDRESS[=NAME]...: a service that keeps a connection to each address, for which it may choose NAME. Writes into
+FILE what each uses once all are there.
+They use only modules of python3-minimal."""
 import itertools
 import os
 import socket
@@ -16,6 +20,7 @@ import time
 BLOCK = bytes(range(256)) * 64
 SO_MAX_PACING_RATE, RATE_BYTES_S = 47, 4_000_000  # the machine has other things to do
 PAUSE_S = 0.001
+SERVICE_PORT = 5001
 
 
 def congestion(sock):
@@ -68,4 +73,37 @@ def asking(name, file):
     return {"asked": asked, "missing": missing, "other_default": other_default}
 
 
-print(repr({"connection": connection, "asking": asking}[sys.argv[1]](*sys.argv[2:])))
+def serve():
+    with socket.create_server(("0.0.0.0", SERVICE_PORT)) as listener:
+        kept = []
+        while True:
+            kept.append(listener.accept()[0])
+
+
+def connected(address, name=""):
+    """A connection. At boot there is no network yet. A route decides over what was chosen before it."""
+    while True:
+        sock = socket.socket()
+        try:
+            sock.connect((address, SERVICE_PORT))
+            break
+        except OSError:
+            sock.close()
+            time.sleep(0.2)
+    if name:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+    return sock
+
+
+def service(file, *addresses):
+    pairs = [address.partition("=") for address in addresses]
+    kept = {address: connected(address, name) for address, _, name in pairs}
+    with open(file + ".new", "w") as f:
+        f.write(repr({address: congestion(sock) for address, sock in kept.items()}))
+    os.rename(file + ".new", file)
+    while True:
+        time.sleep(3600)
+
+
+VERBS = {"connection": connection, "asking": asking, "serve": serve, "service": service}
+print(repr(VERBS[sys.argv[1]](*sys.argv[2:])))
