@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import recording_format as fmt
-from report_page import data_of
+from tool import data_of
 from runs import experiment
 from studies import matrix
 from vm import guest, kernels

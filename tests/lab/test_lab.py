@@ -25,7 +25,7 @@ from claims import suite
 from claims.results import Results
 from cost import compilers
 from report import plots
-from report_page import data_of
+from tool import data_of
 from runs import compare, experiment, metrics, pool, scenario, tables
 from studies import matrix, power
 from vm import emulator, guest, kernels

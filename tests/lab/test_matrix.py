@@ -2,11 +2,18 @@
 """bpf_bbr and bpf_bbr3 on kernels that are not running here: each boots once, and the tests check what it printed."""
 import json
 import os
+import pathlib
+import sys
 
 import pytest
 
 from studies import matrix
-from vm import kernels
+from vm import guest, kernels
+
+TOY = pathlib.Path(__file__).resolve().parents[1] / "toy"
+BUILD = TOY.parents[1] / "build"
+sys.path.insert(0, str(TOY))
+import toy_steps  # noqa: E402
 
 # `make lab-matrix` tests all of them.
 KERNELS = matrix.keys(os.environ.get("BBR_LAB_KERNELS", kernels.CHECK).split())
@@ -312,3 +319,21 @@ REFUSALS = {"5.10": ["bbrctl: Linux 5.10", "use Linux 6.1 or newer"],
 def test_a_kernel_is_refused_with_a_sentence(key):
     result = matrix.run(key)
     assert [words for words in REFUSALS[key] if words not in result.console] == [], result.console
+
+
+# ---- the toy algorithm
+
+SUPPORTED = kernels.keys(kernels.CHECK)
+ENVIRONMENT = "export TOY_OBJECT=/bpf_toy.bpf.o TOY_NAME=lab_toy BBR_NAME=lab_bbr PORT=5001 WORK=/tmp\n"
+
+
+@pytest.mark.parametrize("key", [SUPPORTED[0], SUPPORTED[-1]])
+def test_an_algorithm_is_a_folder(key):
+    """That nothing outside its folder knows, on the oldest and the newest kernel."""
+    kernel = kernels.find(key)
+    image = guest.initramfs(kernel, ENVIRONMENT + (TOY / "toy.sh").read_text(),
+                            programs=["bpftool", BUILD / "toy/bbrctl", BUILD / "toy/bbrmon", BUILD / "flow"],
+                            files={"/bpf_toy.bpf.o": BUILD / "toy/bpf_toy.bpf.o"})
+    result = guest.run(kernel, image)
+    assert result.status == 0, result.console
+    toy_steps.check(result.console, "lab_toy", "lab_bbr")

@@ -71,6 +71,11 @@ class Tool:
         return subprocess.Popen([*self.prefix, self.path, *map(str, args)], env=sanitizer_environment(), **kwargs)
 
 
+def data_of(page):
+    """What a page of bbrmon report draws, read without a browser: tools/report/report_json.c writes it."""
+    return json.loads(page.partition('<script type="application/json" id="data">')[2].partition("</script>")[0])
+
+
 def status_of(bbrctl, name):
     """The instance in `bbrctl status`, or None."""
     return {i["name"]: i for i in bbrctl.json("status")}.get(name)

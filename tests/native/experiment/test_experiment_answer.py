@@ -11,10 +11,9 @@ import pytest
 
 from experiments import Server, arms, new_name, short_connection
 from exporter import Exporter
-from report_page import data_of
 from system import wait_until
 from test_experiment import client
-from tool import NOTHING, REFUSED, USAGE
+from tool import NOTHING, REFUSED, USAGE, data_of
 from transfer import Transfer, connect, listen
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances

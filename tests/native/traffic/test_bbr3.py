@@ -9,11 +9,10 @@ import pytest
 
 from cgroups import Cgroup
 from exporter import Exporter
-from report_page import data_of
 from stream import check_accounts
 from system import wait_until
 from test_paths import end, flow
-from tool import DONE, USAGE, status_of
+from tool import DONE, USAGE, data_of, status_of
 from transfer import MB, close, connect, get_cc, listen, send_verified
 
 NEXT_PHASE = {"UP": {"DOWN"}, "DOWN": {"CRUISE", "REFILL"}, "CRUISE": {"REFILL"}, "REFILL": {"UP"}}

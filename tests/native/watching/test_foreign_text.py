@@ -15,8 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import recording_format as fmt
 from browser import Browser
-from report_page import data_of
-from tool import DONE
+from tool import DONE, data_of
 
 SEEDS = 8
 CONNECTIONS = pathlib.Path(__file__).resolve().parents[2] / "unit/experiment/recorded_connections.csv"

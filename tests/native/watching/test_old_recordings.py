@@ -18,8 +18,7 @@ import tempfile
 
 import pytest
 
-import report_page
-from tool import USAGE, Tool
+from tool import USAGE, Tool, data_of
 
 HERE = pathlib.Path(__file__).parent / "recordings"
 CUT_AT = 28011  # in the middle of a chunk
@@ -50,7 +49,7 @@ def run(tool, directory, name, command):
     result = tool(*command.format(name).split(), status=None, **here)
     out = result.out
     if command.startswith("report"):
-        out = {key: value for key, value in report_page.data_of(out).items() if key in ("recording", "flows", "series")}
+        out = {key: value for key, value in data_of(out).items() if key in ("recording", "flows", "series")}
     return [result.status, out, result.err]
 
 

@@ -13,10 +13,9 @@ import subprocess
 import pytest
 
 import recording_format as fmt
-from report_page import data_of
 from stream import endless, is_in_order, wait_for_ends
 from system import wait_until
-from tool import DONE, REFUSED, USAGE, sanitizer_environment, status_of
+from tool import DONE, REFUSED, USAGE, data_of, sanitizer_environment, status_of
 from transfer import MB, finish, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances

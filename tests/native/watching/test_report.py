@@ -18,9 +18,8 @@ import netns
 import recording_file as made
 import tool
 from browser import Browser
-from report_page import data_of
 from system import wait_until
-from tool import DONE, NOTHING, REFUSED, USAGE
+from tool import DONE, NOTHING, REFUSED, USAGE, data_of
 from transfer import Transfer, connect, listen
 
 NS = 10 ** 9

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import recording_file as made
-from report_page import data_of
+from tool import data_of
 
 NS = 10 ** 9
 DAY_NS = 86400 * NS
