@@ -65,6 +65,9 @@ void cgroup_path(__u64 id, char *path, size_t size);
  */
 bool cgroup_container(const char *path, const char *pods, char *name, size_t size);
 
+/* True if the cgroup with this path is a pod's, whether it is there or not. */
+bool cgroup_is_pod(const char *path);
+
 #define POD_NAME_LEN (63 + 1 + 253 + 1) /* the longest that Kubernetes has, with the 0 */
 
 struct pod {

@@ -66,6 +66,14 @@ static bool is_pod(const char *part, char *uid, size_t size)
 	return true;
 }
 
+bool cgroup_is_pod(const char *path)
+{
+	const char *last = strrchr(path, '/');
+	char uid[40];
+
+	return is_pod(last ? last + 1 : path, uid, sizeof(uid));
+}
+
 /* "NAMESPACE/NAME" from its folder's; neither has a "_". "" if there is none. */
 static void find_pod(const char *pods, const char *uid, char *name, size_t size)
 {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl apply: makes the machine match a file, or reports what differs. */
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <sys/inotify.h>
-#include <sys/signalfd.h>
 
 #include "cli/err.h"
 #include "cli/json.h"
@@ -18,17 +11,12 @@
 #include "experiment/running/running.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
-#include "kernel/clock.h"
 #include "kernel/kernel_types.h"
-#include "kernel/netns.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "machine/undo.h"
 #include "tuning/param.h"
 #include "verbs/verbs.h"
-
-#define FIRST_RETRY_MS 500
-#define LAST_RETRY_MS 60000
 
 struct applying {
 	const struct options *opt;
@@ -213,90 +201,17 @@ static void block_ends(sigset_t *ends)
 	sigprocmask(SIG_BLOCK, ends, NULL);
 }
 
-/* What somebody else changed on the machine since is for them, or for the next apply. */
-static bool is_about_pods(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->n; i++) {
-		enum step_kind kind = plan->step[i].kind;
-
-		if (kind != STEP_RULES && kind != STEP_ATTACH && kind != STEP_DETACH)
-			return false;
-	}
-	return true;
-}
-
-/* Applies the file's lines for pods to the pods that are there now. */
-static int apply_pods(struct applying *a)
-{
-	int ret = lock_instances();
-
-	if (ret)
-		return ret;
-	forget_plan(a);
-	ret = machine_pods_find(&a->wanted, CGROUP_PODS);
-	if (!ret)
-		ret = make_plan(a);
-	if (!ret && !is_about_pods(&a->plan)) {
-		err("%s: pods are left as they are: the machine no longer matches it", a->path);
-		remedy("bbrctl apply --check shows what differs");
-	} else if (!ret && a->plan.n) {
-		ret = change(a);
-		if (!ret)
-			print(a);
-	}
-	unlock_instances();
-	fflush(stdout);
-	kernel_types_forget();
-	return ret;
-}
-
-/*
- * Makes the lines for pods follow the pods, until a signal comes. The kubelet makes a pod's cgroup,
- * then its folder, then what runs in it. A pod may go while its line is applied, which then fails:
- * it is applied again, later and later.
- */
-static void follow_pods(struct applying *a, const sigset_t *ends)
-{
-	char events[4096];
-	int wait_ms = -1; /* for ever */
-	struct pollfd fds[] = {
-		{ .fd = signalfd(-1, ends, SFD_CLOEXEC), .events = POLLIN },
-		{ .fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN },
-	};
-
-	do {
-		/* The kubelet may not have run yet. */
-		if (inotify_add_watch(fds[1].fd, CGROUP_PODS, IN_CREATE | IN_DELETE | IN_MOVE) < 0)
-			inotify_add_watch(fds[1].fd, CGROUP_PODS_PARENT, IN_CREATE | IN_MOVED_TO);
-		if (!apply_pods(a))
-			wait_ms = -1;
-		else if (wait_ms < LAST_RETRY_MS)
-			wait_ms = wait_ms < 0 ? FIRST_RETRY_MS : 2 * wait_ms;
-		while (poll(fds, 2, wait_ms) < 0 && errno == EINTR)
-			;
-		while (read(fds[1].fd, events, sizeof(events)) > 0)
-			;
-	} while (!fds[0].revents);
-	close(fds[0].fd);
-	close(fds[1].fd);
-}
-
 /* Waits for a signal, then removes everything, unless another process holds it too. */
 static int hold(struct applying *held, const sigset_t *ends)
 {
 	struct applying nothing = { .opt = held->opt, .path = "an empty file", .only = held->only };
-	int ret = holder_begin(held->only), got;
+	int ret = holder_begin(held->only);
 
 	if (ret)
 		return ret;
 	unlock_instances();
 	fflush(stdout);
-	kernel_types_forget(); /* this may take months */
-	held->keeps = false;
-	if (held->wanted.n_pods)
-		follow_pods(held, ends);
-	else
-		sigwait(ends, &got);
+	follow_machine(held->opt, held->only, &held->wanted, ends);
 	ret = lock_instances();
 	if (ret)
 		return ret;
@@ -306,240 +221,6 @@ static int hold(struct applying *held, const sigset_t *ends)
 	}
 	ret = apply(&nothing);
 	forget_plan(&nothing);
-	return ret;
-}
-
-/* ---- --follow */
-
-#define PAUSE_MS 100 /* changes come together */
-#define LONGEST_PAUSE_MS 64000
-#define CALM_NS (300 * NS_PER_S)
-
-struct watch {
-	__u32 inode; /* of the network namespace */
-	int fd;
-};
-
-struct following {
-	const struct options *opt;
-	const char *file; /* as machine_file_read() takes it */
-	const char *only;
-	struct machine wanted; /* the file, as last read */
-	struct watch *watch;
-	size_t n;
-	unsigned int pause_ms; /* after a change */
-	__u64 changed_ns; /* when we last changed a route; 0: never */
-};
-
-static int watch_here(const struct netns *ns, void *data)
-{
-	struct watch *w = data;
-
-	w->inode = ns->inode;
-	w->fd = routes_watch();
-	return w->fd < 0 ? err_bpf(w->fd, "cannot watch the routes") : EXIT_DONE;
-}
-
-/* Watches the namespaces of all routes that are wanted, before their routes are read. */
-static int watch_all(struct following *f)
-{
-	int ret = EXIT_DONE;
-
-	for (size_t i = 0; !ret && i < f->wanted.n_routes; i++) {
-		const struct machine_route *r = &f->wanted.route[i];
-		size_t k = 0;
-
-		while (k < f->n && f->watch[k].inode != r->inode)
-			k++;
-		if (k < f->n)
-			continue;
-		f->watch = mem_grow(f->watch, f->n, sizeof(*f->watch));
-		ret = netns_visit(r->netns, watch_here, &f->watch[f->n]);
-		f->n += !ret;
-	}
-	return ret;
-}
-
-/* Reads the file anew; if that fails, the old one is still watched for. */
-static int read_again(struct following *f)
-{
-	struct machine new = {};
-	int ret = machine_file_read(f->file, f->only, &new);
-
-	if (ret) {
-		machine_free(&new);
-		return ret;
-	}
-	machine_free(&f->wanted);
-	f->wanted = new;
-	return new.n_routes ? watch_all(f) : EXIT_NOTHING;
-}
-
-/* Keeps the steps that make a route as the file says; all else is for an apply. */
-static void keep_route_steps(const struct machine *wanted, struct plan *plan)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct step *s = &plan->step[i];
-		const struct machine_route *r = s->route_found;
-
-		if (s->found &&
-		    (s->kind == STEP_ROUTE ||
-		     (s->kind == STEP_ROUTE_BACK && machine_route(wanted, r->inode, &r->is.to))))
-			plan->step[n++] = *s;
-	}
-	plan->n = n;
-}
-
-static bool is_calm(const struct following *f)
-{
-	return !f->changed_ns || now_ns() - f->changed_ns > CALM_NS;
-}
-
-/* Somebody who takes our congctl off again and again is answered more and more rarely. */
-static void note_change(struct following *f)
-{
-	f->pause_ms = is_calm(f) ? PAUSE_MS : 2 * f->pause_ms;
-	if (f->pause_ms > LONGEST_PAUSE_MS)
-		f->pause_ms = LONGEST_PAUSE_MS;
-	f->changed_ns = now_ns();
-}
-
-static void print_followed(const struct following *f, const struct plan *plan)
-{
-	struct json j;
-
-	if (f->opt->json) {
-		json_begin(&j, stdout);
-		plan_add_json(&j, plan);
-		json_end(&j);
-	}
-	for (size_t i = 0; !f->opt->json && i < plan->n; i++)
-		step_print(&plan->step[i], true);
-	fflush(stdout);
-}
-
-/*
- * Makes the routes of `wanted` as they should be, of instances that are loaded. What the kernel refuses
- * is printed, and tried again after the next change.
- */
-static void make_routes(struct following *f, const struct machine *wanted)
-{
-	struct machine found;
-	struct plan plan = {};
-
-	if (!machine_kernel_read(f->only, wanted, &found)) {
-		plan_make(wanted, &found, f->only, false, &plan);
-		keep_route_steps(wanted, &plan);
-	}
-	if (plan.n) {
-		note_change(f);
-		if (!plan_carry_out(&plan, &found))
-			print_followed(f, &plan);
-	}
-	plan_free(&plan);
-	machine_free(&found);
-}
-
-/*
- * Makes the routes as the last apply of the file left them. If something else was applied since, or the
- * file has changed, that is for the next apply.
- */
-static int follow_once(struct following *f)
-{
-	struct machine before = {};
-	struct undo undo;
-	int ret = read_again(f);
-
-	if (!ret)
-		ret = lock_instances();
-	if (ret)
-		return ret;
-	undo_read(f->only, &undo);
-	if (!undo.before || (undo_is_after(&undo, &f->wanted) && !undo.is_undone))
-		make_routes(f, &f->wanted);
-	else if (undo_is_after(&undo, &f->wanted) && !undo_machine(&undo, false, &before))
-		make_routes(f, &before);
-	undo_free(&undo);
-	machine_free(&before);
-	unlock_instances();
-	kernel_types_forget(); /* this may take months */
-	return EXIT_DONE;
-}
-
-struct matching {
-	const struct machine *wanted;
-	__u32 inode;
-};
-
-/* True for a route that leads to a prefix of the file, and for one that an apply made. */
-static bool may_matter(const struct route *r, void *data)
-{
-	const struct matching *m = data;
-
-	for (size_t i = 0; i < m->wanted->n_routes; i++)
-		if (m->wanted->route[i].inode == m->inode &&
-		    route_prefix_has(&r->to, &m->wanted->route[i].is.to))
-			return true;
-	return r->protocol == ROUTE_PROTOCOL;
-}
-
-/* Reads the events of all namespaces. True if one may matter. */
-static bool read_events(const struct following *f)
-{
-	bool matters = false;
-
-	for (size_t i = 0; i < f->n; i++) {
-		struct matching m = { &f->wanted, f->watch[i].inode };
-
-		matters |= routes_changed(f->watch[i].fd, may_matter, &m);
-	}
-	return matters;
-}
-
-/* Waits for a change that matters, and then for a while. */
-static int wait_for_change(struct following *f)
-{
-	struct pollfd *fds = mem_new(f->n, sizeof(*fds));
-	int ret = EXIT_DONE;
-
-	for (size_t i = 0; i < f->n; i++)
-		fds[i] = (struct pollfd){ .fd = f->watch[i].fd, .events = POLLIN };
-	do
-		if (poll(fds, f->n, -1) < 0)
-			ret = err_bpf(errno, "cannot wait for routes");
-	while (!ret && !read_events(f));
-	free(fds);
-	poll(NULL, 0, is_calm(f) ? PAUSE_MS : f->pause_ms);
-	read_events(f);
-	return ret;
-}
-
-/*
- * Makes the file's routes again whenever routes change, until it is killed or the file has none. A file
- * that cannot be read later does not end it.
- */
-static int follow(const struct options *opt, const char *file)
-{
-	struct following f = { .opt = opt,
-			       .file = file,
-			       .only = opt->name_given ? opt->name : NULL };
-	int ret = privileges_take() ? EXIT_REFUSED : follow_once(&f);
-
-	while (!ret) {
-		ret = wait_for_change(&f);
-		if (!ret && follow_once(&f) == EXIT_NOTHING)
-			ret = EXIT_NOTHING;
-	}
-	if (ret == EXIT_NOTHING && !f.wanted.n_routes) {
-		note("%s: no line route to follow", file ? file : machine_file_default);
-		ret = EXIT_DONE;
-	}
-	while (f.n)
-		close(f.watch[--f.n].fd);
-	free(f.watch);
-	machine_free(&f.wanted);
 	return ret;
 }
 
@@ -690,7 +371,7 @@ static int verb_apply(void *options, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (opt->follow)
-		return follow(opt, argc > 1 ? argv[1] : NULL);
+		return follow_file(opt, argc > 1 ? argv[1] : NULL);
 	if (opt->undo && (argc > 1 || opt->hold || opt->prune || opt->service)) {
 		err("--undo takes no file, and only --name, --check and --diff");
 		return EXIT_USAGE;
@@ -724,7 +405,7 @@ static const struct option_def apply_options[] = {
 	{ "hold", 0, NULL, option_flag, MEMBER(hold),
 	  "keep running; on SIGTERM or SIGINT remove what was applied" },
 	{ "follow", 0, NULL, option_flag, MEMBER(follow),
-	  "keep running, and keep the file's routes as they should be" },
+	  "keep running, and keep the file's routes and pods as they should be" },
 	END,
 };
 

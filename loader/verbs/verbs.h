@@ -6,6 +6,7 @@
 #ifndef LOADER_VERBS_H
 #define LOADER_VERBS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "bpf_bbr/abi.h"
@@ -15,6 +16,8 @@
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_text.h"
+
+struct machine;
 
 /* The options of all verbs; each verb's file says which it takes. */
 struct options {
@@ -63,6 +66,17 @@ struct chosen {
  * the caller closes c->profiles; or another status after printing why.
  */
 int choose_profile(const struct options *opt, bool to_change, struct chosen *c);
+
+/*
+ * apply --follow: keeps the routes of the file, and its lines for pods, as they should be whenever
+ * routes and pods come, change and go. Changes nothing else. Returns an exit status once the file has
+ * no such lines.
+ */
+int follow_file(const struct options *opt, const char *file);
+
+/* The same with what was applied, for apply --hold, until one of these blocked signals comes. */
+void follow_machine(const struct options *opt, const char *only, struct machine *applied,
+		    const sigset_t *ends);
 
 /* ---- what the verbs' files define their verbs with */
 

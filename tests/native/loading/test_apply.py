@@ -608,7 +608,7 @@ def test_the_sample(bbrctl, machine, free_name, space, cgroup):
     assert [p["profile"] for p in saved["profiles"]] == ["default", "fast"]
 
 
-@pytest.mark.parametrize("service", ["bpf-bbr", "bpf-bbr-routes"])
+@pytest.mark.parametrize("service", ["bpf-bbr", "bpf-bbr-follow"])
 def test_the_service_has_what_apply_needs(bbrctl, service):
     unit = (ROOT / f"packaging/systemd/{service}.service").read_text()
     has = set(re.search(r"^CapabilityBoundingSet=(.*)", unit, re.M)[1].split())

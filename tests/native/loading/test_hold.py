@@ -184,6 +184,10 @@ def node(bbrctl, new_cgroup, tmp_path):
         node.delete(pod)
 
 
+def saved_of(bbrctl, name):
+    return next(i for i in bbrctl.json("save") if i["name"] == name)
+
+
 def cc_in(ns, cgroup):
     with cgroup.entered():
         return get_cc(connect(ns, listen(ns))[0])
@@ -207,30 +211,27 @@ def test_lines_for_pods_follow_the_pods(bbrctl, hold, free_name, space, node):
     holder = hold(name, PODS.format(name=name), node.bbrctl)
     assert cc_in(space, here) == name
 
-    def saved():
-        return next(i for i in bbrctl.json("save") if i["name"] == name)
-
     def rules():
         """The ports of the rules, and the pods that they are for, in order."""
         paths = {str(cgroup.path): pod for pod, (cgroup, _) in node.pods.items()}
         mount = node.parent.path.parent
-        return [(r.get("dport"), r.get("cgroup") and paths.get(f"{mount}{r['cgroup']}", "?")) for r in saved()["rules"]]
+        return [(r.get("dport"), r.get("cgroup") and paths.get(f"{mount}{r['cgroup']}", "?")) for r in saved_of(bbrctl, name)["rules"]]
 
     assert rules() == [(1, None), (2, "web/front-0"), (None, "web/front-0"), (3, None)]
     # New pods: one that both lines name, and one of another namespace.
     both, other = node.make("web/front-1"), node.make("db/front-1")
-    wait_until(lambda: len(saved()["rules"]) == 6, "the new pods have their rules")
+    wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 6, "the new pods have their rules")
     assert rules() == [(1, None), (2, "web/front-0"), (None, "db/front-1"), (None, "web/front-0"), (None, "web/front-1"), (3, None)]
     assert cc_in(space, both) == name and cc_in(space, other) == "reno"
-    assert saved()["attachments"] == [{"cgroup": str(c.path), "not_dst": ["127.9.0.0/16"]}
+    assert saved_of(bbrctl, name)["attachments"] == [{"cgroup": str(c.path), "not_dst": ["127.9.0.0/16"]}
                                       for c in sorted((here, both), key=lambda c: c.path)]
     node.asks("apply", "--check", "--name", name, holder.path)
     node.delete("web/front-0")
-    wait_until(lambda: len(saved()["rules"]) == 4, "the pod's rules are gone")
+    wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 4, "the pod's rules are gone")
     assert rules() == [(1, None), (None, "db/front-1"), (None, "web/front-1"), (3, None)]
     # A restart of the pod, under another uid.
     assert cc_in(space, node.make("web/front-0")) in ("reno", name)
-    wait_until(lambda: len(saved()["attachments"]) == 2, "it is attached again")
+    wait_until(lambda: len(saved_of(bbrctl, name)["attachments"]) == 2, "it is attached again")
     assert cc_in(space, node.pods["web/front-0"][0]) == name
     said = holder.end()
     assert f"{name}: 6 rules (before: 4)" in said and "unloaded" in said
@@ -247,7 +248,7 @@ def test_pods_that_come_and_go_at_once(bbrctl, hold, free_name, node):
             node.delete(f"web/front-{i}")
 
     def saved():
-        found = next(i for i in bbrctl.json("save") if i["name"] == name)
+        found = saved_of(bbrctl, name)
         return sorted(found["attach"]), len(found["rules"])
 
     expected = sorted(str(cgroup.path) for cgroup, _ in node.pods.values()), 3 + len(node.pods)
@@ -255,14 +256,41 @@ def test_pods_that_come_and_go_at_once(bbrctl, hold, free_name, node):
     holder.end()
 
 
-def test_what_somebody_else_took_away_is_not_made_again(bbrctl, hold, free_name, node):
+def test_what_somebody_else_changed_stays(bbrctl, hold, free_name, node):
+    """Pods are no reason to load what was unloaded, nor to make a rule again that was deleted."""
     name = free_name()
     holder = hold(name, PODS.format(name=name), node.bbrctl)
     bbrctl("unload", "--name", name)
     node.make("web/front-0")
-    line = holder.process.stderr.readline()
-    assert "pods are left as they are" in line and status_of(bbrctl, name) is None
+    bbrctl("load", "--name", name)  # would be refused if it were there
+    node.make("web/front-1")
+    wait_until(lambda: len(saved_of(bbrctl, name)["attach"]) == 2, "both are attached")
+    assert saved_of(bbrctl, name)["rules"] == []
     holder.end()
+
+
+def test_following_the_file_that_was_applied(bbrctl, free_name, node, tmp_path):
+    """As bpf-bbr-follow.service does; it ends with a file without such lines."""
+    name = free_name()
+    path = tmp_path / "pods.conf"
+    path.write_text(PODS.format(name=name))
+    node.asks("apply", "--name", name, path)
+    process = node.bbrctl.start("apply", "--follow", "--name", name, path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        node.make("web/front-0")
+        wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 4, "the pod has its rules")
+        bbrctl("rule", "delete", "--name", name, "1")
+        node.make("web/front-1")
+        wait_until(lambda: len(saved_of(bbrctl, name)["attach"]) == 2, "the next one is attached")
+        assert len(saved_of(bbrctl, name)["rules"]) == 3  # somebody works at the rules
+        path.write_text(f"[instance {name}]\n")
+        node.delete("web/front-0")
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == DONE and "attached to" in out, out
+    finally:
+        process.kill()
+        process.wait()
+    bbrctl("unload", "--name", name)
 
 
 def test_the_kubelet_starts_later(bbrctl, hold, free_name, node):
@@ -272,7 +300,7 @@ def test_the_kubelet_starts_later(bbrctl, hold, free_name, node):
     holder = hold(name, PODS.format(name=name), node.bbrctl)
     (node.logs / "pods").mkdir()
     node.make("web/front-0")
-    wait_until(lambda: next(i for i in bbrctl.json("save") if i["name"] == name)["attach"], "it is attached")
+    wait_until(lambda: saved_of(bbrctl, name)["attach"], "it is attached")
     holder.end()
 
 
@@ -290,7 +318,7 @@ def test_undo_knows_the_lines_and_not_the_pods(bbrctl, free_name, node, tmp_path
     node.asks("apply", "--undo", "--name", name)
     assert status_of(bbrctl, name) is None
     node.asks("apply", "--undo", "--name", name)
-    saved = next(i for i in bbrctl.json("save") if i["name"] == name)
+    saved = saved_of(bbrctl, name)
     assert len(saved["attach"]) == 2 and len(saved["rules"]) == 5
     bbrctl("unload", "--name", name)
 

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bbrctl apply --follow and --hold: a file's routes and pods, which come, change and go after it was
+ * applied. All else is for the next apply.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+
+#include "cgroup/cgroup.h"
+#include "cli/err.h"
+#include "cli/json.h"
+#include "kernel/clock.h"
+#include "kernel/kernel_types.h"
+#include "kernel/netns.h"
+#include "machine/machine.h"
+#include "machine/plan.h"
+#include "machine/undo.h"
+#include "self/lock.h"
+#include "verbs/verbs.h"
+
+#define NS_PER_MS 1000000ull
+#define PAUSE_MS 100 /* routes change together */
+#define LONGEST_PAUSE_MS 64000
+#define CALM_NS (300 * NS_PER_S)
+#define ENDED (-1)
+
+struct watch {
+	__u32 inode; /* of the network namespace */
+	int fd;
+};
+
+struct following {
+	const struct options *opt;
+	bool is_held; /* what was applied stays; otherwise the file is read each time */
+	const char *file; /* as machine_file_read() takes it */
+	const char *only;
+	struct machine *wanted; /* what was applied, or the file as last read */
+	struct watch *watch; /* of routes */
+	size_t n;
+	int pods; /* inotify(7) */
+	int ends; /* signalfd(2); -1: none */
+	__u64 due_ns; /* when to look again; 0: after the next event */
+	unsigned int pause_ms; /* after an event of routes */
+	__u64 changed_ns; /* when we last changed a route; 0: never */
+	unsigned int retry_ms; /* after a failure */
+};
+
+static void set_due(struct following *f, unsigned int ms)
+{
+	__u64 then = now_ns() + ms * NS_PER_MS;
+
+	if (!f->due_ns || f->due_ns > then)
+		f->due_ns = then;
+}
+
+static bool has_what_to_follow(const struct machine *m)
+{
+	return m->n_routes || m->n_pods;
+}
+
+static int watch_here(const struct netns *ns, void *data)
+{
+	struct watch *w = data;
+
+	w->inode = ns->inode;
+	w->fd = routes_watch();
+	return w->fd < 0 ? err_bpf(w->fd, "cannot watch the routes") : EXIT_DONE;
+}
+
+/* Watches the namespaces of all routes that are wanted, before their routes are read; and the pods. */
+static int watch_all(struct following *f)
+{
+	int ret = EXIT_DONE;
+
+	for (size_t i = 0; !ret && i < f->wanted->n_routes; i++) {
+		const struct machine_route *r = &f->wanted->route[i];
+		size_t k = 0;
+
+		while (k < f->n && f->watch[k].inode != r->inode)
+			k++;
+		if (k < f->n)
+			continue;
+		f->watch = mem_grow(f->watch, f->n, sizeof(*f->watch));
+		ret = netns_visit(r->netns, watch_here, &f->watch[f->n]);
+		f->n += !ret;
+	}
+	/*
+	 * The kubelet makes a pod's cgroup, then its folder, then what runs in it. It may not have run
+	 * yet.
+	 */
+	if (f->wanted->n_pods &&
+	    inotify_add_watch(f->pods, CGROUP_PODS, IN_CREATE | IN_DELETE | IN_MOVE) < 0)
+		inotify_add_watch(f->pods, CGROUP_PODS_PARENT, IN_CREATE | IN_MOVED_TO);
+	return ret;
+}
+
+/* Reads the file anew, or looks at the pods; if that fails, the old one is still watched for. */
+static int read_again(struct following *f)
+{
+	struct machine new = {};
+	int ret;
+
+	if (f->is_held)
+		return machine_pods_find(f->wanted, CGROUP_PODS);
+	ret = machine_file_read(f->file, f->only, &new);
+	if (ret) {
+		machine_free(&new);
+		return ret;
+	}
+	machine_free(f->wanted);
+	*f->wanted = new;
+	return has_what_to_follow(&new) ? watch_all(f) : ENDED;
+}
+
+/* A pod's rule has its cgroup; the kernel may have those of pods that are gone. */
+static bool is_of_pod(const struct bbr_rule *rule)
+{
+	char path[4096];
+
+	if (!(rule->fields & BBR_RULE_CGROUP))
+		return false;
+	cgroup_path(rule->cgroup, path, sizeof(path));
+	return !path[0] || cgroup_is_pod(path);
+}
+
+/* True if the rules differ only in those of pods, for which the file has a line. */
+static bool differ_in_pods(const struct machine *wanted, const struct step *s)
+{
+	__u32 i = 0, k = 0;
+	bool has_line = false;
+
+	for (size_t p = 0; p < wanted->n_pods; p++)
+		has_line |= wanted->pods[p].is_rule && !strcmp(wanted->pods[p].name, s->name);
+	if (!has_line)
+		return false;
+	for (;;) {
+		while (i < s->wanted->rules.n && is_of_pod(&s->wanted->rules.rule[i]))
+			i++;
+		while (k < s->found->rules.n && is_of_pod(&s->found->rules.rule[k]))
+			k++;
+		if (i == s->wanted->rules.n || k == s->found->rules.n)
+			return i == s->wanted->rules.n && k == s->found->rules.n;
+		if (!machine_same_rule(s->wanted, i++, s->found, k++))
+			return false;
+	}
+}
+
+/* What a change of a route or of a pod may be the reason for. */
+static bool is_followed(const struct machine *wanted, const struct step *s)
+{
+	const struct machine_route *r = s->route_found;
+
+	switch (s->found ? s->kind : STEP_LOAD) {
+	case STEP_ROUTE:
+		return true;
+	case STEP_ROUTE_BACK:
+		return machine_route(wanted, r->inode, &r->is.to);
+	case STEP_RULES:
+		return differ_in_pods(wanted, s);
+	case STEP_ATTACH:
+		return cgroup_is_pod(s->wanted_at->path);
+	case STEP_DETACH:
+		return wanted->n_pods && cgroup_is_pod(s->found_at->path);
+	default:
+		return false;
+	}
+}
+
+static void keep_followed_steps(const struct machine *wanted, struct plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n; i++)
+		if (is_followed(wanted, &plan->step[i]))
+			plan->step[n++] = plan->step[i];
+	plan->n = n;
+}
+
+static bool is_calm(const struct following *f)
+{
+	return !f->changed_ns || now_ns() - f->changed_ns > CALM_NS;
+}
+
+/* Somebody who takes our congctl off again and again is answered more and more rarely. */
+static void note_change(struct following *f, const struct plan *plan)
+{
+	bool is_of_routes = false;
+
+	for (size_t i = 0; i < plan->n; i++)
+		is_of_routes |=
+			plan->step[i].kind == STEP_ROUTE || plan->step[i].kind == STEP_ROUTE_BACK;
+	if (!is_of_routes)
+		return;
+	f->pause_ms = is_calm(f) ? PAUSE_MS : 2 * f->pause_ms;
+	if (f->pause_ms > LONGEST_PAUSE_MS)
+		f->pause_ms = LONGEST_PAUSE_MS;
+	f->changed_ns = now_ns();
+}
+
+static void print_followed(const struct following *f, const struct plan *plan)
+{
+	struct json j;
+
+	if (f->opt->json) {
+		json_begin(&j, stdout);
+		plan_add_json(&j, plan);
+		json_end(&j);
+	}
+	for (size_t i = 0; !f->opt->json && i < plan->n; i++)
+		step_print(&plan->step[i], true);
+	fflush(stdout);
+}
+
+/* Of instances that are loaded. Prints what the kernel refuses. */
+static int make_again(struct following *f, const struct machine *wanted)
+{
+	struct machine found;
+	struct plan plan = {};
+	int ret = machine_kernel_read(f->only, wanted, &found);
+
+	if (!ret) {
+		plan_make(wanted, &found, f->only, false, &plan);
+		keep_followed_steps(wanted, &plan);
+	}
+	if (plan.n) {
+		note_change(f, &plan);
+		ret = plan_carry_out(&plan, &found);
+		if (!ret)
+			print_followed(f, &plan);
+	}
+	plan_free(&plan);
+	machine_free(&found);
+	return ret;
+}
+
+/*
+ * Makes it again as the last apply of the file left it. If something else was applied since, or the
+ * file has changed, that is for the next apply.
+ */
+static int make_as_applied(struct following *f)
+{
+	struct machine before = {};
+	struct undo undo;
+	int ret = EXIT_DONE;
+
+	undo_read(f->only, &undo);
+	if (!undo.before || (undo_is_after(&undo, f->wanted) && !undo.is_undone))
+		ret = make_again(f, f->wanted);
+	else if (undo_is_after(&undo, f->wanted) && !undo_machine(&undo, false, &before))
+		ret = make_again(f, &before);
+	undo_free(&undo);
+	machine_free(&before);
+	return ret;
+}
+
+/*
+ * Looks once. Returns ENDED if there is nothing to follow any more, or why it could not look. What
+ * fails is tried again after the next event; with pods also by itself, later and later, because a
+ * pod may go while its line is carried out.
+ */
+static int follow_once(struct following *f)
+{
+	int failed, ret = read_again(f);
+
+	if (!ret)
+		ret = lock_instances();
+	failed = ret;
+	if (!ret) {
+		failed = f->is_held ? make_again(f, f->wanted) : make_as_applied(f);
+		unlock_instances();
+	}
+	kernel_types_forget(); /* this may take months */
+	if (!failed) {
+		f->retry_ms = PAUSE_MS;
+	} else if (f->wanted->n_pods) {
+		set_due(f, f->retry_ms);
+		f->retry_ms *= f->retry_ms < LONGEST_PAUSE_MS ? 2 : 1;
+	}
+	return ret;
+}
+
+struct matching {
+	const struct machine *wanted;
+	__u32 inode;
+};
+
+/* True for a route that leads to a prefix of the file, and for one that an apply made. */
+static bool may_matter(const struct route *r, void *data)
+{
+	const struct matching *m = data;
+
+	for (size_t i = 0; i < m->wanted->n_routes; i++)
+		if (m->wanted->route[i].inode == m->inode &&
+		    route_prefix_has(&r->to, &m->wanted->route[i].is.to))
+			return true;
+	return r->protocol == ROUTE_PROTOCOL;
+}
+
+/* Reads the events of all namespaces. True if one may matter. */
+static bool read_routes(const struct following *f)
+{
+	bool matters = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct matching m = { f->wanted, f->watch[i].inode };
+
+		matters |= routes_changed(f->watch[i].fd, may_matter, &m);
+	}
+	return matters;
+}
+
+static bool read_pods(const struct following *f)
+{
+	bool any = false;
+	char events[4096];
+
+	while (read(f->pods, events, sizeof(events)) > 0)
+		any = true;
+	return any;
+}
+
+static int ms_until_due(const struct following *f)
+{
+	__u64 now = now_ns();
+
+	if (!f->due_ns)
+		return -1;
+	return f->due_ns > now ? (int)((f->due_ns - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
+}
+
+/* Waits until it is time to look again. Returns EXIT_DONE, ENDED after a signal, or EXIT_REFUSED. */
+static int wait_until_due(struct following *f)
+{
+	struct pollfd *fds = mem_new(f->n + 2, sizeof(*fds));
+	struct signalfd_siginfo taken;
+	int ret = EXIT_DONE;
+
+	fds[0] = (struct pollfd){ .fd = f->ends, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = f->pods, .events = POLLIN };
+	for (size_t i = 0; i < f->n; i++)
+		fds[i + 2] = (struct pollfd){ .fd = f->watch[i].fd, .events = POLLIN };
+	while (!ret && ms_until_due(f)) {
+		int n = poll(fds, f->n + 2, ms_until_due(f));
+
+		if (n < 0 && errno != EINTR)
+			ret = err_bpf(-errno, "cannot wait for routes and pods");
+		/* Taken, it ends no later wait for the lock. */
+		else if (n > 0 && fds[0].revents && read(f->ends, &taken, sizeof(taken)) > 0)
+			ret = ENDED;
+		if (read_pods(f))
+			set_due(f, 0);
+		if (read_routes(f))
+			set_due(f, is_calm(f) ? PAUSE_MS : f->pause_ms);
+	}
+	f->due_ns = 0;
+	free(fds);
+	return ret;
+}
+
+static void begin(struct following *f)
+{
+	f->retry_ms = PAUSE_MS;
+	f->pods = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+}
+
+static void end(struct following *f)
+{
+	while (f->n)
+		close(f->watch[--f->n].fd);
+	free(f->watch);
+	close(f->pods);
+}
+
+/* A file that cannot be read later does not end it. */
+int follow_file(const struct options *opt, const char *file)
+{
+	struct machine wanted = {};
+	struct following f = {
+		.opt = opt,
+		.file = file,
+		.only = opt->name_given ? opt->name : NULL,
+		.wanted = &wanted,
+		.ends = -1,
+	};
+	int ret = privileges_take() ? EXIT_REFUSED : EXIT_DONE;
+
+	begin(&f);
+	if (!ret)
+		ret = follow_once(&f);
+	while (!ret) {
+		ret = wait_until_due(&f);
+		if (!ret && follow_once(&f) == ENDED)
+			ret = ENDED;
+	}
+	if (ret == ENDED) {
+		note("%s: no line route, and none for pods, to follow",
+		     file ? file : machine_file_default);
+		ret = EXIT_DONE;
+	}
+	end(&f);
+	machine_free(&wanted);
+	return ret;
+}
+
+void follow_machine(const struct options *opt, const char *only, struct machine *applied,
+		    const sigset_t *ends)
+{
+	struct following f = {
+		.opt = opt,
+		.is_held = true,
+		.only = only,
+		.wanted = applied,
+		.ends = signalfd(-1, ends, SFD_CLOEXEC),
+	};
+
+	begin(&f);
+	watch_all(&f);
+	if (has_what_to_follow(applied))
+		follow_once(&f);
+	while (!wait_until_due(&f)) {
+		watch_all(&f); /* the kubelet may have made its folder */
+		follow_once(&f);
+	}
+	end(&f);
+	close(f.ends);
+}
