@@ -27,6 +27,8 @@ typedef __s64 s64;
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
 #define TCP_CONG_NEEDS_ECN 2 /* connections negotiate ECN */
 
+#define SK_USER_DATA_PSOCK 4ul /* a bit of sk_user_data: it is the struct sk_psock of a sockmap */
+
 #define SK_PACING_NONE 0 /* nobody paces */
 #define SK_PACING_NEEDED 1 /* TCP's own timer is to pace, unless fq does */
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A socket's cookie, ports, and addresses in network byte order, IPv4 as ::ffff:a.b.c.d.
+ * A socket's cookie, ports, and addresses in network byte order, IPv4 as ::ffff:a.b.c.d; of a subflow
+ * its MPTCP connection; and whether it is in a sockmap.
  */
 #ifndef ADDRESS_BPF_H
 #define ADDRESS_BPF_H
 
 #include "base/types.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
 
 struct atomic64___cookie {
 	s64 counter;
@@ -58,6 +61,57 @@ static inline void local_address(u32 addr[4], struct sock *sk)
 			addr[i] = skc->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
 	else
 		mapped_address(addr, skc->skc_rcv_saddr);
+}
+
+/* Some kernels have a wider local_id, below 0 if it is not known yet; others have no MPTCP. */
+struct mptcp_subflow_context {
+	u32 token;
+	u8 local_id;
+	u8 remote_id;
+} __attribute__((preserve_access_index));
+
+struct inet_connection_sock___mptcp {
+	void *icsk_ulp_data;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock___mptcp {
+	bool is_mptcp;
+} __attribute__((preserve_access_index));
+
+struct sock___sockmap {
+	void *sk_user_data;
+} __attribute__((preserve_access_index));
+
+struct subflow {
+	bool is_one; /* else all is 0 */
+	u32 token; /* of the MPTCP connection, at this end */
+	u8 local_id, remote_id; /* of the addresses */
+};
+
+/* A load of a `void *` would be a pointer, with which newer kernels let nobody calculate: hence a read. */
+static inline bool is_in_sockmap(struct sock *sk)
+{
+	u64 data = (u64)BPF_CORE_READ((struct sock___sockmap *)sk, sk_user_data);
+
+	return data & SK_USER_DATA_PSOCK;
+}
+
+static inline struct subflow subflow_of(struct sock *sk)
+{
+	struct tcp_sock___mptcp *tp = (void *)sk;
+	struct mptcp_subflow_context *context;
+	struct subflow subflow = {};
+	s32 local_id;
+
+	if (!bpf_core_field_exists(tp->is_mptcp) || !BPF_CORE_READ_BITFIELD_PROBED(tp, is_mptcp))
+		return subflow;
+	context = BPF_CORE_READ((struct inet_connection_sock___mptcp *)sk, icsk_ulp_data);
+	local_id = BPF_CORE_READ_BITFIELD_PROBED(context, local_id);
+	subflow.is_one = true;
+	subflow.token = BPF_CORE_READ(context, token);
+	subflow.local_id = local_id < 0 ? 0 : local_id;
+	subflow.remote_id = BPF_CORE_READ(context, remote_id);
+	return subflow;
 }
 
 #endif

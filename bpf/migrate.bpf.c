@@ -65,6 +65,14 @@ static inline void fill_endpoints(struct migrate_record *r, struct sock *sk)
 	remote_address(r->raddr, sk);
 }
 
+static inline void fill_subflow(struct migrate_record *r, struct sock *sk)
+{
+	struct subflow subflow = subflow_of(sk);
+
+	r->is_subflow = subflow.is_one;
+	r->mptcp_token = subflow.token;
+}
+
 static inline bool matches(const struct migrate_record *r, struct sock *sk)
 {
 	bool is_listener = r->state == TCP_LISTEN;
@@ -116,6 +124,7 @@ int migrate(struct bpf_iter__tcp *ctx)
 	fill_endpoints(&r, (struct sock *)tp);
 	if (!matches(&r, (struct sock *)tp))
 		return 0;
+	fill_subflow(&r, (struct sock *)tp);
 	r.cookie = bpf_get_socket_cookie(tp);
 	/*
 	 * A record that does not fit into the rest of the reader's buffer is dropped, and the kernel

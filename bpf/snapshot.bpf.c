@@ -177,6 +177,17 @@ static inline bool fill_kernels(struct scratch *to, struct sock *sk)
 #endif
 }
 
+static inline void fill_places(struct bbr_snapshot *snap, struct sock *sk)
+{
+	struct subflow subflow = subflow_of(sk);
+
+	snap->places = (is_in_sockmap(sk) ? BBR_PLACE_SOCKMAP : 0) |
+		       (subflow.is_one ? BBR_PLACE_MPTCP : 0);
+	snap->mptcp_token = subflow.token;
+	snap->mptcp_local_id = subflow.local_id;
+	snap->mptcp_remote_id = subflow.remote_id;
+}
+
 static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
 {
 	struct tcp_sock___outside *tp = (void *)sk;
@@ -198,6 +209,7 @@ static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
 	snap->retrans_out = tp->retrans_out;
 	snap->total_retrans = tp->total_retrans;
 	snap->state = sk->__sk_common.skc_state;
+	fill_places(snap, sk);
 }
 
 /*

@@ -123,6 +123,7 @@ static inline void fill_state(struct why_socket *s, struct tcp_sock *tp)
 	s->unsent = tp->write_seq - tp->snd_nxt;
 	s->sndbuf = ((struct sock___why *)sk)->sk_sndbuf;
 	s->no_space = socket && socket->flags & 1 << SOCK_NOSPACE;
+	s->is_in_sockmap = is_in_sockmap(sk);
 }
 
 SEC("iter/tcp")

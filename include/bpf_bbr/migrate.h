@@ -44,9 +44,12 @@ struct migrate_record {
 	__u16 family;
 	__u8 state; /* TCP_ESTABLISHED, ... */
 	__u8 what; /* enum migrate_what */
+	__u32 mptcp_token; /* of the MPTCP connection that it is a subflow of, as ss -M shows it */
+	__u8 is_subflow; /* else there is no token */
+	__u8 pad[3];
 };
 
 _Static_assert(sizeof(struct migrate_config) == 88, "read by the program as it is written");
-_Static_assert(sizeof(struct migrate_record) == 56, "a stream of these is read");
+_Static_assert(sizeof(struct migrate_record) == 64, "a stream of these is read");
 
 #endif

@@ -20,6 +20,10 @@ struct bbr_snapshot_of {
 	__u32 seen; /* sockets that used it, whether they are shown or not: listeners are not */
 };
 
+/* What is unusual of a socket. */
+#define BBR_PLACE_MPTCP (1u << 0) /* a subflow of an MPTCP connection */
+#define BBR_PLACE_SOCKMAP (1u << 1) /* in a sockmap, by whose program its data may pass TCP by */
+
 struct bbr_snapshot {
 	__u64 cookie; /* SO_COOKIE: unique while the machine runs */
 	__u64 cgroup; /* id of the socket's cgroup (version 2) */
@@ -32,8 +36,10 @@ struct bbr_snapshot {
 		sndbuf_ticks; /* as TCP_INFO counts them: busy has the others */
 	__u32 retrans_out,
 		total_retrans; /* packets: resent and not ACKed, resent since the start */
+	__u32 mptcp_token; /* of its MPTCP connection at this end, as ss -M shows it */
 	__u8 state; /* TCP_ESTABLISHED, ... */
-	__u8 pad[7];
+	__u8 places; /* BBR_PLACE_... */
+	__u8 mptcp_local_id, mptcp_remote_id; /* of the subflow's addresses, as ss -ti shows them */
 	/*
 	 * BBR_EV_STATE, without conn, seq and params_gen. tag is the id of the struct_ops map that
 	 * registers the socket's congestion control, 0 with BBR_F_KERNEL. Last, because a record

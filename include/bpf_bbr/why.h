@@ -43,7 +43,8 @@ struct why_socket {
 	__u32 cpu; /* that processed its last packet */
 	__u8 no_space; /* its owner waits for space in the send buffer */
 	__u8 is_cwnd_limited; /* as the stack last saw it */
-	__u8 pad[2];
+	__u8 is_in_sockmap; /* data that its BPF program redirects does not go through TCP */
+	__u8 pad;
 };
 
 _Static_assert(sizeof(struct why_socket) == 216, "why_socket has no gaps");

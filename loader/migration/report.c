@@ -78,7 +78,19 @@ static void add_record(struct json *j, const struct migrate_record *r)
 	json_add_string(j, "state", state_name(r->state));
 	json_add_string(j, "result", what_name(r));
 	json_add_signed(j, "errno", -r->error);
+	json_add_int_if(j, "mptcp_token", r->is_subflow, r->mptcp_token);
 	json_close(j);
+}
+
+/* Of the connections that were moved. */
+static size_t count_subflows(const struct migration *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		n += m->records[i].what == MIGRATE_MOVED && m->records[i].is_subflow &&
+		     m->records[i].state != TCP_LISTEN;
+	return n;
 }
 
 void migration_add_json(struct json *j, const struct migration *m)
@@ -111,6 +123,7 @@ void migration_add_json(struct json *j, const struct migration *m)
 	}
 	json_close(j);
 	json_add_bool(j, "unfinished", m->unfinished);
+	json_add_int(j, "subflows_moved", count_subflows(m));
 	if (!err_is_verbose())
 		return;
 	json_open_array(j, "sockets");
@@ -125,8 +138,11 @@ static void print_record(const struct migrate_record *r)
 
 	format_endpoint(local, sizeof(local), r->laddr, r->lport);
 	format_endpoint(remote, sizeof(remote), r->raddr, r->rport);
-	printf("%-6s %-11s %s %s netns %u\n", what_name(r), state_name(r->state), local, remote,
+	printf("%-6s %-11s %s %s netns %u", what_name(r), state_name(r->state), local, remote,
 	       r->netns);
+	if (r->is_subflow)
+		printf(" mptcp %x", r->mptcp_token);
+	putchar('\n');
 }
 
 /* In how many namespaces something was moved. The records of a namespace follow each other. */
@@ -166,6 +182,7 @@ void migration_print(const struct migration *m)
 	size_t moved = migration_count(m, MIGRATE_MOVED, false);
 	size_t listeners = migration_count(m, MIGRATE_MOVED, true);
 	size_t left = migration_count(m, MIGRATE_LEFT, true);
+	size_t subflows = count_subflows(m);
 
 	for (size_t i = 0; err_is_verbose() && i < m->n; i++)
 		print_record(&m->records[i]);
@@ -177,6 +194,10 @@ void migration_print(const struct migration *m)
 		printf(" from %s to %s", m->config.from, m->config.to);
 		print_where(m);
 	}
+	if (subflows)
+		printf("%zu of them %s of MPTCP; subflows that join later get what their MPTCP "
+		       "socket has\n",
+		       subflows, subflows == 1 ? "is a subflow" : "are subflows");
 	if (m->others)
 		printf("left alone: %s%zu connection%s in %zu other network namespace%s "
 		       "(--all-netns)\n",

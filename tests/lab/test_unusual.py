@@ -3,14 +3,16 @@
 has the profile of its rule at both ends, delivers its bytes, is shown, and makes no warning. All subflows of MPTCP move at once."""
 import functools
 import json
+import re
 
 import pytest
 
+from runs.experiment import MODULES, PATH
 from studies.peers import KERNELS, WARNING
 from vm import guest, kernels
 from vm.initramfs import BUILD
 
-KINDS = ("plain", "cookies", "defer", "fastopen", "repair", "zerocopy", "tls", "mptcp")
+KINDS = ("plain", "cookies", "defer", "fastopen", "repair", "zerocopy", "tls", "mptcp", "sockmap")
 ALGORITHMS = {"bbr": "lab_bbr", "bbr3": "lab_v3"}
 BYTES = 400_000
 TLS_MODULES = ["crypto_null", "ctr", "gf128mul", "ghash-generic", "gcm", "tls"]
@@ -27,12 +29,14 @@ for algorithm in bbr bbr3; do
 	done
 	bbrctl rule add --name $name --dport 6000 --profile asking >/dev/null || exit
 	bbrctl rule add --name $name --sport 6000 --profile serving >/dev/null || exit
-	for kind in plain cookies defer fastopen repair zerocopy tls mptcp; do
+	for kind in plain cookies defer fastopen repair zerocopy tls mptcp sockmap; do
 		[ $kind = cookies ] && sysctl -qw net.ipv4.tcp_syncookies=2 || sysctl -qw net.ipv4.tcp_syncookies=1
 		echo "== $name $kind $(netstat SyncookiesRecv)"
 		unusual ${kind/cookies/plain} $name "bbrmon snapshot -j" 2>&1
 		echo "cookies $(netstat SyncookiesRecv)"
 	done
+	echo "== $name why"
+	unusual sockmap $name "bbrmon why --for 1s; bbrmon why --for 1s --idle -j" 2>&1
 done
 ip mptcp limits set subflow 1
 ip mptcp endpoint add 127.0.0.2 dev lo subflow
@@ -41,15 +45,38 @@ for names in "lab_bbr lab_v3" "lab_v3 lab_bbr"; do
 	echo "== $1 subflows"
 	unusual mptcp $1 "sleep 0.1; bbrctl migrate --from $1 --to $2 >/dev/null && bbrmon snapshot -j" 2>&1
 done
+echo "== lab_bbr part"
+unusual mptcp lab_bbr "sleep 0.1; bbrctl migrate --from lab_bbr --to lab_v3 --dst 127.0.0.2 && bbrmon snapshot -j; bbrmon top -b -n 1 --sort mptcp" 2>&1
+echo "== lab_bbr later"
+ip mptcp endpoint flush
+ip mptcp limits set subflow 2
+unusual mptcp lab_bbr "bbrctl migrate --from lab_bbr --to lab_v3; ip mptcp endpoint add 127.0.0.3 dev lo subflow; sleep 0.1; bbrmon snapshot -j" 2>&1
+echo "== end of all"
+dmesg
+"""
+
+
+# (flows, bytes of each): they begin at once
+INCASTS = ((120, 400_000), (1000, 60_000))
+BUFFER, LINK_BPS = 200_000, 100_000_000
+INCAST_CCS = ("cubic", "bbr", "bpf_bbr", "bpf_bbr3")
+INCAST = """
+make_path 1500 1 fq || exit
+tc -n rtr qdisc add dev r1 root tbf rate {rate}bit burst 3028 limit {buffer}
+tc -n rcv qdisc add dev c0 root netem delay 1ms limit 100000
+bbrctl load >/dev/null && bbrctl load --algorithm bbr3 >/dev/null || exit
+for cc in {ccs}; do
+	unusual incast $cc {flows} {size} snd rcv 10.0.2.1 2>&1
+done
 echo "== end of all"
 dmesg
 """
 
 
 @functools.cache
-def console(key):
+def console(key, script=SCRIPT, modules=tuple(TLS_MODULES)):
     kernel = kernels.find(key)
-    image = guest.initramfs(kernel, SCRIPT, modules=TLS_MODULES, programs=[BUILD / name for name in ("bbrctl", "bbrmon", "unusual")])
+    image = guest.initramfs(kernel, script, modules=modules, programs=[BUILD / name for name in ("bbrctl", "bbrmon", "unusual")])
     result = guest.run(kernel, image)
     assert "== end of all" in result.console, result.console
     return result.console
@@ -83,8 +110,20 @@ def test_a_kind(key, name, kind):
     assert profiles(states) == ["asking", "serving"] and {state["instance"] for state in states} == {name}
     for state in states:
         assert state["mode"] in ("STARTUP", "DRAIN", "PROBE_BW") and state["cwnd"] >= 4 and state["bw_bps"] > 0
+        assert state["sockmap"] is (kind == "sockmap") and (state["mptcp_token"] is not None) == (kind == "mptcp")
     cookies = int(text.splitlines()[-1].split()[1]) - int(text.splitlines()[0].split()[2])
     assert cookies == (kind == "cookies")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS.values())
+def test_what_a_sockmap_redirects_does_not_go_through_tcp(key, name):
+    """So nothing of it is acknowledged, and `why` says so."""
+    _, ends, _ = found(key, name, "sockmap")
+    assert {end["tcp_bytes"] for end in (ends["client"], ends["server"])} <= {BYTES // 2, BYTES // 2 + 1}
+    text, ends, answers = found(key, name, "why")
+    assert "2 idle connections are not shown" in text and "of these 2 in a sockmap: data that its BPF program redirects" in text
+    assert [(answer["sockmap"], answer["cause"]) for answer in answers] == [(True, "application")] * 2
+    assert all("the socket is in a sockmap" in answer["verdicts"][0]["sentence"] for answer in answers)
 
 
 @pytest.mark.parametrize("name, other", [("lab_bbr", "lab_v3"), ("lab_v3", "lab_bbr")])
@@ -94,7 +133,56 @@ def test_migrate_moves_all_subflows_of_an_mptcp_connection(key, name, other):
     assert profiles(states) == ["asking", "asking", "serving", "serving"]
     assert {state["local"] for state in states if state["rport"] == 6000} == {"127.0.0.1", "127.0.0.2"}
     assert [(end["bytes"], end["wrong_bytes"]) for end in (ends["client"], ends["server"])] == [(BYTES, 0)] * 2
+    assert mptcp_of(states, client=True) == (1, {(0, 0), (1, 0)}) and mptcp_of(states, client=False) == (1, {(0, 0), (0, 1)})
+
+
+def mptcp_of(states, client):
+    """(how many MPTCP connections this end has, the ids of the addresses of their subflows)"""
+    of_end = [state for state in states if (state["rport"] == 6000) == client]
+    return len({state["mptcp_token"] for state in of_end}), {(state["mptcp_local_id"], state["mptcp_remote_id"]) for state in of_end}
+
+
+def test_a_filter_chooses_among_subflows(key):
+    """The server's end of the second one has that remote address. top names both ends' connections, and sorts by them."""
+    text, ends, states = found(key, "lab_bbr", "part")
+    assert [state["remote"] for state in states if state["instance"] == "lab_v3"] == ["127.0.0.2"] and len(states) == 4
+    assert "moved 1 connection from lab_bbr to lab_v3" in text and "1 of them is a subflow of MPTCP; subflows that join later" in text
+    (head,) = [line for line in text.splitlines() if line.startswith("INSTANCE")]
+    at = head.index("MPTCP")
+    tokens = [int(line[at:].split()[0].split("/")[0], 16) for line in text.splitlines() if re.match(r"lab_\w+ +\w+ing ", line)]
+    assert tokens == sorted(state["mptcp_token"] for state in states) and len(set(tokens)) == 2
+    assert ends["client"]["wrong_bytes"] == ends["server"]["wrong_bytes"] == 0
+
+
+def test_a_later_subflow_gets_what_the_mptcp_socket_has(key):
+    _, ends, states = found(key, "lab_bbr", "later")
+    assert {state["remote"] for state in states if state["instance"] == "lab_v3"} == {"127.0.0.1"}
+    assert {state["local"] for state in states if state["instance"] == "lab_bbr" and state["rport"] == 6000} == {"127.0.0.3"}
+    assert len(states) == 4 and mptcp_of(states, client=True)[0] == mptcp_of(states, client=False)[0] == 1
+    assert ends["client"]["bytes"] == ends["server"]["bytes"] == BYTES
+
+
+def warnings(text):
+    return [line for line in text.split("== end of all")[1].splitlines() if WARNING.search(line)]
 
 
 def test_the_kernel_does_not_warn(key):
-    assert [line for line in console(key).split("== end of all")[1].splitlines() if WARNING.search(line)] == []
+    assert warnings(console(key)) == []
+
+
+def incast(flows, size):
+    """Congestion control -> what it printed."""
+    script = INCAST.format(rate=LINK_BPS, buffer=BUFFER, ccs=" ".join(INCAST_CCS), flows=flows, size=size)
+    text = console("6.12", PATH.read_text() + script, (*MODULES, "tcp_bbr"))
+    found = [json.loads(line) for line in text.splitlines() if line.startswith('{"incast"')]
+    assert warnings(text) == []
+    return {one["incast"]: one for one in found}
+
+
+@pytest.mark.parametrize("flows, size", INCASTS)
+def test_an_incast_delivers(flows, size):
+    """Into a buffer of 200 kB; the kernel's bbr and CUBIC as well, and bpf_bbr resends about as much as the kernel's."""
+    found = incast(flows, size)
+    assert list(found) == list(INCAST_CCS)
+    for one in found.values():
+        assert (one["whole"], one["wrong_bytes"], one["bytes"]) == (flows, 0, size), found

@@ -2,7 +2,7 @@
 /*
  * A connection over loopback, both ends in this process, of a kind that a congestion control rarely meets:
  *
- *	unusual plain|defer|fastopen|repair|zerocopy|tls|mptcp CC COMMAND
+ *	unusual plain|defer|fastopen|repair|zerocopy|tls|mptcp|sockmap CC COMMAND
  *
  *	defer      TCP_DEFER_ACCEPT: accepted only when the client has sent data
  *	fastopen   the first data is in the SYN
@@ -10,23 +10,36 @@
  *	zerocopy   MSG_ZEROCOPY
  *	tls        the kernel encrypts (kTLS)
  *	mptcp      both sockets are MPTCP's
+ *	sockmap    when half is through, a BPF program hands what one socket sends to the other one
  *
  * Each end sends BYTES and checks what comes. COMMAND runs when three quarters are through. Prints a JSON object.
+ *
+ *	unusual incast CC FLOWS BYTES FROM TO ADDRESS
+ *
+ * So many connections from network namespace FROM to ADDRESS in TO, all open before the first byte, and then all of
+ * them send BYTES at once.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/errqueue.h>
 #include <linux/tcp.h>
 #include <linux/tls.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lab/runs/program.h"
@@ -35,6 +48,7 @@
 #define BYTES 400000
 #define PERIOD 65521 /* a prime, so that a byte lost, doubled or moved shows */
 #define WAIT_MS 20000
+#define INCAST_WAIT_MS 300000 /* more than TCP_RTO_MAX, twice */
 #define DEFER_S 5
 #define NAME_BYTES 16 /* of a congestion control */
 
@@ -218,6 +232,66 @@ static void encrypt(int fd)
 	set(fd, SOL_TLS, TLS_RX, &keys, sizeof(keys), "TLS_RX");
 }
 
+static int bpf(int command, union bpf_attr *attr, const char *what)
+{
+	int fd = syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+	if (fd < 0)
+		die(what);
+	return fd;
+}
+
+/* A program for what sockets of the map send: place 0 is the socket that sends to PORT. */
+static int make_redirecting(int map)
+{
+	const struct bpf_insn insns[] = {
+		{ BPF_LDX | BPF_MEM | BPF_W, 2, 1, offsetof(struct sk_msg_md, local_port), 0 },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, 0 },
+		{ BPF_JMP | BPF_JEQ | BPF_K, 2, 0, 1, PORT },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, 1 },
+		{ BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_MAP_FD, 0, map },
+		{},
+		{ BPF_ALU64 | BPF_MOV | BPF_K, 4, 0, 0, BPF_F_INGRESS },
+		{ BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_msg_redirect_map },
+		{ BPF_JMP | BPF_EXIT, 0, 0, 0, 0 },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_SK_MSG,
+		.insns = (uintptr_t)insns,
+		.insn_cnt = sizeof(insns) / sizeof(*insns),
+		.license = (uintptr_t)"GPL",
+	};
+
+	return bpf(BPF_PROG_LOAD, &attr, "BPF_PROG_TYPE_SK_MSG");
+}
+
+static void redirect(const struct end ends[2])
+{
+	union bpf_attr of_map = {
+		.map_type = BPF_MAP_TYPE_SOCKMAP,
+		.key_size = sizeof(int),
+		.value_size = sizeof(int),
+		.max_entries = 2,
+	};
+	int map = bpf(BPF_MAP_CREATE, &of_map, "BPF_MAP_TYPE_SOCKMAP");
+	union bpf_attr attach = {
+		.target_fd = map,
+		.attach_bpf_fd = make_redirecting(map),
+		.attach_type = BPF_SK_MSG_VERDICT,
+	};
+
+	bpf(BPF_PROG_ATTACH, &attach, "BPF_SK_MSG_VERDICT");
+	for (int n = 0; n < 2; n++) {
+		union bpf_attr update = {
+			.map_fd = map,
+			.key = (uintptr_t)&n,
+			.value = (uintptr_t)&ends[n].fd,
+		};
+
+		bpf(BPF_MAP_UPDATE_ELEM, &update, "BPF_MAP_UPDATE_ELEM");
+	}
+}
+
 static void begin(const char *kind, int listener, struct end ends[2])
 {
 	struct end *client = &ends[0];
@@ -258,10 +332,138 @@ static void print_end(const char *name, const struct end *end)
 
 	getsockopt(end->fd, IPPROTO_TCP, TCP_CONGESTION, cc, &(socklen_t){ sizeof(cc) });
 	getsockopt(end->fd, IPPROTO_TCP, TCP_INFO, &info, &(socklen_t){ sizeof(info) });
-	printf(",\"%s\":{\"cc\":\"%.*s\",\"bytes\":%u,\"wrong_bytes\":%u,\"completed\":%u,\"syn_"
-	       "data\":%s}",
+	printf(",\"%s\":{\"cc\":\"%.*s\",\"bytes\":%u,\"wrong_bytes\":%u,\"completed\":%u,\"tcp_"
+	       "bytes\":%llu,\"syn_data\":%s}",
 	       name, NAME_BYTES, cc, end->got, end->wrong, end->completed,
+	       (unsigned long long)info.tcpi_bytes_acked,
 	       info.tcpi_options & TCPI_OPT_SYN_DATA ? "true" : "false");
+}
+
+/* ---- many at once */
+
+static void enter(const char *netns)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die(path);
+	close(fd);
+}
+
+struct incast {
+	uint32_t flows, bytes;
+	struct end *senders, *receivers;
+	uint32_t whole; /* receivers that have it all */
+	uint64_t began_ns, first_ns,
+		last_ns; /* the last two: of a receiver that got its last byte */
+};
+
+static void watch(int epoll, int fd, uint32_t events, uint32_t number)
+{
+	struct epoll_event event = { .events = events | EPOLLET, .data.u32 = number };
+
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
+		die("epoll_ctl");
+}
+
+static void open_all(struct incast *in, const char *cc, char **where)
+{
+	int listener;
+
+	enter(where[1]);
+	listener = make_listener("plain", cc);
+	enter(where[0]);
+	server.sin_addr.s_addr = inet_addr(where[2]);
+	for (uint32_t i = 0; i < in->flows; i++) {
+		in->senders[i].fd = make_socket("plain", cc);
+		if (connect(in->senders[i].fd, (const void *)&server, sizeof(server)))
+			die("connect");
+		in->receivers[i].fd = accept(listener, NULL, NULL);
+		if (in->receivers[i].fd < 0)
+			die("accept");
+	}
+}
+
+static void note_received(struct incast *in, struct end *receiver)
+{
+	while (receive_some(receiver))
+		;
+	if (receiver->got != in->bytes || receiver->completed)
+		return;
+	receiver->completed = 1;
+	in->last_ns = now_ns();
+	if (!in->whole++)
+		in->first_ns = in->last_ns;
+}
+
+/* Senders have the numbers from 0 on, receivers those behind. */
+static void transfer_all(struct incast *in)
+{
+	struct epoll_event events[64];
+	int epoll = epoll_create1(0), n;
+
+	in->began_ns = now_ns();
+	for (uint32_t i = 0; i < in->flows; i++) {
+		watch(epoll, in->senders[i].fd, EPOLLOUT, i);
+		watch(epoll, in->receivers[i].fd, EPOLLIN, in->flows + i);
+	}
+	while (in->whole < in->flows) {
+		n = epoll_wait(epoll, events, 64, INCAST_WAIT_MS);
+		if (n <= 0) {
+			errno = ETIMEDOUT;
+			die("incast");
+		}
+		for (int i = 0; i < n; i++) {
+			uint32_t number = events[i].data.u32;
+
+			if (number >= in->flows)
+				note_received(in, &in->receivers[number - in->flows]);
+			else
+				while (send_some(&in->senders[number], in->bytes))
+					;
+		}
+	}
+}
+
+static void print_incast(const char *cc, const struct incast *in)
+{
+	uint64_t wrong = 0, resent = 0, sent = 0, windows = 0;
+
+	for (uint32_t i = 0; i < in->flows; i++) {
+		struct tcp_info info = {};
+
+		getsockopt(in->senders[i].fd, IPPROTO_TCP, TCP_INFO, &info,
+			   &(socklen_t){ sizeof(info) });
+		wrong += in->receivers[i].wrong;
+		resent += info.tcpi_total_retrans;
+		sent += info.tcpi_data_segs_out;
+		windows += info.tcpi_snd_cwnd;
+	}
+	printf("{\"incast\":\"%s\",\"flows\":%u,\"bytes\":%u,\"whole\":%u,\"wrong_bytes\":%llu,",
+	       cc, in->flows, in->bytes, in->whole, (unsigned long long)wrong);
+	printf("\"sent\":%llu,\"resent\":%llu,\"cwnd\":%.1f,\"first_s\":%.3f,\"last_s\":%.3f}\n",
+	       (unsigned long long)sent, (unsigned long long)resent, (double)windows / in->flows,
+	       (in->first_ns - in->began_ns) / 1e9, (in->last_ns - in->began_ns) / 1e9);
+}
+
+static int incast(const char *cc, char **argv)
+{
+	struct incast in = { .flows = strtoul(argv[0], NULL, 10),
+			     .bytes = strtoul(argv[1], NULL, 10) };
+	struct rlimit files = { 2 * in.flows + 64, 2 * in.flows + 64 };
+
+	in.senders = calloc(in.flows, sizeof(*in.senders));
+	in.receivers = calloc(in.flows, sizeof(*in.receivers));
+	if (!in.senders || !in.receivers || in.bytes > BYTES || setrlimit(RLIMIT_NOFILE, &files))
+		die("incast");
+	server.sin_addr.s_addr = htonl(INADDR_ANY);
+	open_all(&in, cc, argv + 2);
+	transfer_all(&in);
+	print_incast(cc, &in);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -270,13 +472,15 @@ int main(int argc, char **argv)
 	const char *kind, *cc;
 	int listener;
 
-	if (argc != 4)
+	if (argc != (argc > 1 && !strcmp(argv[1], "incast") ? 8 : 4))
 		return 1;
 	kind = argv[1];
 	cc = argv[2];
 	for (uint32_t i = 0; i < sizeof(stream); i++)
 		stream[i] = (i % PERIOD + 1) * 0x9e3779b1u >> 24;
 	server.sin_port = htons(PORT);
+	if (argc == 8)
+		return incast(cc, argv + 3);
 	server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	listener = make_listener(kind, cc);
 	ends[0].fd = make_socket(kind, cc);
@@ -284,6 +488,8 @@ int main(int argc, char **argv)
 	transfer(ends, BYTES / 2);
 	if (!strcmp(kind, "repair"))
 		ends[0].fd = replace(ends[0].fd, cc);
+	if (!strcmp(kind, "sockmap"))
+		redirect(ends);
 	transfer(ends, BYTES / 4 * 3);
 	if (system(argv[3]))
 		return 1;

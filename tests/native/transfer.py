@@ -20,9 +20,9 @@ SO_MAX_PACING_RATE = 47
 opened = []  # every socket of the running test, so that a failed test leaves no traffic behind
 
 
-def new_socket(ns, family):
+def new_socket(ns, family, protocol=0):
     with ns.entered():
-        sock = socket.socket(family)
+        sock = socket.socket(family, socket.SOCK_STREAM, protocol)
     opened.append(sock)
     sock.settimeout(STALLED)
     return sock

@@ -289,6 +289,10 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 	c->cookie = snap->cookie;
 	c->cgroup = snap->cgroup;
 	c->inode = snap->inode;
+	c->mptcp_token = snap->mptcp_token;
+	c->places = snap->places;
+	c->mptcp_local_id = snap->mptcp_local_id;
+	c->mptcp_remote_id = snap->mptcp_remote_id;
 	note_limits(c, snap);
 	c->generation = t->generation;
 	if (is_new || e->time_ns >= c->e.time_ns)

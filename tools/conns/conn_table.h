@@ -32,6 +32,8 @@ struct conn {
 	const struct algorithm *algorithm;
 	__u64 serial; /* of this row, never reused */
 	__u64 cookie, cgroup, inode; /* of its socket; 0 until a snapshot comes */
+	__u32 mptcp_token; /* as in struct bbr_snapshot, as the next three */
+	__u8 places, mptcp_local_id, mptcp_remote_id;
 	char name[BBR_NAME_LEN]; /* of the congestion control */
 	char profile[BBR_PROFILE_NAME_LEN]; /* "" if it is not known */
 	struct bbr_event e; /* the latest; conn is 0 until an event comes */

@@ -146,6 +146,16 @@ static void print_origin(FILE *out, const struct snapshot_style *style, const st
 		fprintf(out, " netns:%u", c->state->event.netns);
 }
 
+/* What it is besides a connection: nothing for most. */
+static void print_places(FILE *out, const struct bbr_snapshot *s)
+{
+	if (s->places & BBR_PLACE_MPTCP)
+		fprintf(out, " mptcp:%x(id:%u/%u)", s->mptcp_token, s->mptcp_local_id,
+			s->mptcp_remote_id);
+	if (s->places & BBR_PLACE_SOCKMAP)
+		fputs(" sockmap", out);
+}
+
 void snapshot_print_text(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
 {
 	print_columns(out, c);
@@ -154,6 +164,7 @@ void snapshot_print_text(FILE *out, const struct snapshot_style *style, const st
 	fputs(style->oneline ? " " : "\n\t ", out);
 	event_print_state(out, style->colour, c->origin->algorithm, &c->state->event);
 	print_limits(out, c->state);
+	print_places(out, c->state);
 	print_origin(out, style, c);
 	if (style->cgroups)
 		print_cgroup(out, style->cgroups, c->state->cgroup);
@@ -168,6 +179,7 @@ static void add_int(struct json *j, const char *key, const struct snapshot *c, _
 static void add_socket(struct json *j, const struct snapshot *c)
 {
 	const struct bbr_snapshot *s = c->state;
+	bool is_subflow = s->places & BBR_PLACE_MPTCP;
 
 	json_add_string(j, "state", c->is_recorded ? NULL : tcp_state_name(s->state));
 	add_int(j, "recv_q_bytes", c, s->recv_q);
@@ -183,6 +195,13 @@ static void add_socket(struct json *j, const struct snapshot *c)
 	add_int(j, "sndbuf_limited_us", c, us_of_ticks(s->sndbuf_ticks));
 	add_int(j, "retrans_out", c, s->retrans_out);
 	add_int(j, "total_retrans", c, s->total_retrans);
+	json_add_int_if(j, "mptcp_token", is_subflow, s->mptcp_token);
+	json_add_int_if(j, "mptcp_local_id", is_subflow, s->mptcp_local_id);
+	json_add_int_if(j, "mptcp_remote_id", is_subflow, s->mptcp_remote_id);
+	if (c->is_recorded)
+		json_add_null(j, "sockmap");
+	else
+		json_add_bool(j, "sockmap", s->places & BBR_PLACE_SOCKMAP);
 }
 
 static void add_processes(struct json *j, const struct owners *owners, __u64 inode)

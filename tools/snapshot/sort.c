@@ -14,6 +14,7 @@
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
 #define IF(has, value) ((has) ? (__u64)(value) : NONE)
 #define IS_OURS (!(e->flags & BBR_F_KERNEL))
+#define MPTCP(member) IF(s->places &BBR_PLACE_MPTCP, s->mptcp_##member)
 
 /* Numbers that are not in a table of fields, by their JSON key. e is the event, s the socket. */
 #define NUMBERS(X)                                         \
@@ -40,7 +41,11 @@
 	X(rwnd_limited_us, us_of_ticks(s->rwnd_ticks))     \
 	X(sndbuf_limited_us, us_of_ticks(s->sndbuf_ticks)) \
 	X(retrans_out, s->retrans_out)                     \
-	X(total_retrans, s->total_retrans)
+	X(total_retrans, s->total_retrans)                 \
+	X(mptcp_token, MPTCP(token))                       \
+	X(mptcp_local_id, MPTCP(local_id))                 \
+	X(mptcp_remote_id, MPTCP(remote_id))               \
+	X(sockmap, !!(s->places & BBR_PLACE_SOCKMAP))
 
 enum {
 #define X(key, value) KEY_##key,

@@ -48,6 +48,8 @@ static void add_string(struct json *j, const char *key, const char *value)
 
 static void add_identity(struct json *j, const struct conn *c)
 {
+	bool is_subflow = c->places & BBR_PLACE_MPTCP;
+
 	add_string(j, "instance", c->name);
 	json_add_int_if(j, "conn", c->e.conn, c->e.conn);
 	json_add_int_if(j, "cookie", c->cookie, c->cookie);
@@ -57,6 +59,13 @@ static void add_identity(struct json *j, const struct conn *c)
 	add_string(j, "profile", c->profile);
 	json_add_int_if(j, "cgroup_id", c->cookie, c->cgroup);
 	json_add_int_if(j, "inode", c->cookie, c->inode);
+	json_add_int_if(j, "mptcp_token", is_subflow, c->mptcp_token);
+	json_add_int_if(j, "mptcp_local_id", is_subflow, c->mptcp_local_id);
+	json_add_int_if(j, "mptcp_remote_id", is_subflow, c->mptcp_remote_id);
+	if (c->cookie)
+		json_add_bool(j, "sockmap", c->places & BBR_PLACE_SOCKMAP);
+	else
+		json_add_null(j, "sockmap");
 	add_string(j, "service", c->service);
 	add_string(j, "process", c->process);
 	json_add_bool(j, "ended", c->ended_ns);

@@ -216,7 +216,8 @@ static bool has_own(struct column_def *def, const struct layout_request *r)
 /* True if only some rows have it: of an algorithm, or of a socket that was read. */
 static bool is_optional(enum column c)
 {
-	return column_def(c)->own || c == COL_SERVICE || c == COL_RWND || c == COL_SNDBUF;
+	return column_def(c)->own || c == COL_SERVICE || c == COL_RWND || c == COL_SNDBUF ||
+	       c == COL_MPTCP;
 }
 
 static bool has_column(enum column c, const struct layout_request *r)

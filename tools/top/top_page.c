@@ -124,6 +124,11 @@ static void draw_title(const struct top *t, const struct conn *c)
 	line_add(&l, "netns %u", c->e.netns);
 	if (c->cookie)
 		line_add(&l, "cookie %llu", c->cookie);
+	if (c->places & BBR_PLACE_MPTCP)
+		line_add(&l, "mptcp %x(id:%u/%u)", c->mptcp_token, c->mptcp_local_id,
+			 c->mptcp_remote_id);
+	if (c->places & BBR_PLACE_SOCKMAP)
+		line_add(&l, "sockmap");
 	screen_put(0, 0, t->paused ? HUE_CURSOR : HUE_TITLE, l.text);
 }
 

@@ -59,6 +59,11 @@ static double value_netns(const struct conn *c)
 	return c->e.netns;
 }
 
+static double value_mptcp(const struct conn *c)
+{
+	return c->places & BBR_PLACE_MPTCP ? c->mptcp_token : NAN;
+}
+
 /* The longest in its mode comes first: the one that entered it earliest. */
 static double value_time(const struct conn *c)
 {
@@ -153,6 +158,9 @@ static struct column_def defs[COLUMNS] = {
 			   FIELD("ca_state") },
 	[COL_NETNS] = { "netns", "NETNS", 10, 10, 22, false,
 			"inode number of its network namespace", NOT_SUMMED, value_netns },
+	[COL_MPTCP] = { "mptcp", "MPTCP", 12, 12, 16, true,
+			"of a subflow: token of its MPTCP connection, id of its address",
+			NOT_SUMMED, value_mptcp, FIELD("mptcp_token") },
 	[COL_SPARK] = { "line", "", 8, SPARK_MAX, 9, true,
 			"the last seconds; an arrow is beyond the scale" },
 };
@@ -357,6 +365,12 @@ static void conn_text(enum column column, char *buf, size_t size, int width,
 		break;
 	case COL_NETNS:
 		snprintf(buf, size, "%u", c->e.netns);
+		break;
+	case COL_MPTCP:
+		if (c->places & BBR_PLACE_MPTCP)
+			snprintf(buf, size, "%x/%u", c->mptcp_token, c->mptcp_local_id);
+		else
+			snprintf(buf, size, "-");
 		break;
 	case COL_SPARK:
 		spark_text(buf, width, style, c);

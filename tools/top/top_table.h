@@ -79,6 +79,7 @@ enum column {
 	COL_RECOVERY,
 	COL_OWN, /* the first of those that algorithms have */
 	COL_NETNS = COL_OWN + OWN_COLUMNS,
+	COL_MPTCP,
 	COL_SPARK,
 	COLUMNS,
 };

@@ -138,6 +138,7 @@ void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __
 		.socket_bound = s->max_pacing_rate,
 		.profile_bound = WHY_NO_RATE,
 		.cpu = s->cpu,
+		.is_in_sockmap = s->is_in_sockmap,
 	};
 }
 

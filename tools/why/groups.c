@@ -88,6 +88,7 @@ void why_results_make(struct why_results *r, const struct why_connections *c,
 		if (!c->list[i]->is_wanted || !is_readable(c->list[i]))
 			continue;
 		r->idle += is_idle && !with_idle;
+		r->in_sockmaps += is_idle && !with_idle && c->list[i]->window.last.is_in_sockmap;
 		if (!is_idle || with_idle)
 			judge(&r->list[r->n++], c->list[i], cpus, &tree);
 	}

@@ -32,7 +32,8 @@ struct why_group {
 struct why_results {
 	struct why_result *list; /* the highest rate first */
 	size_t n;
-	unsigned int idle; /* connections that are not in the list */
+	unsigned int idle; /* connections that are not in the list, */
+	unsigned int in_sockmaps; /* and of these, those whose data may pass TCP by */
 };
 
 /*

@@ -185,7 +185,10 @@ static void say_application(const struct why_window *w, struct text *t, struct t
 {
 	double time = why_window_ns(w);
 
-	if (why_window_is_idle(w))
+	if (why_window_is_idle(w) && w->last.is_in_sockmap)
+		add(t, "TCP has nothing to send: the socket is in a sockmap, and what its BPF "
+		       "program redirects does not go through TCP, so there are no ACKs either.");
+	else if (why_window_is_idle(w))
 		add(t, "The application sends nothing.");
 	else
 		add(t, "The application has nothing to send.");
@@ -348,6 +351,10 @@ static const char *advice(enum why_cause cause, const struct why_window *w)
 {
 	switch (cause) {
 	case WHY_APPLICATION:
+		if (why_window_is_idle(w) && w->last.is_in_sockmap)
+			return "Measure where the data goes. bpftool map show (sockmap, sockhash) "
+			       "and "
+			       "bpftool prog show (sk_msg, sk_skb) name what redirects it.";
 		return "Look at the application: give it more data to send, or send it in larger "
 		       "pieces.";
 	case WHY_RECEIVER:

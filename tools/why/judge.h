@@ -66,6 +66,7 @@ struct why_reading {
 	__u64 socket_bound; /* SO_MAX_PACING_RATE */
 	__u64 profile_bound; /* parameter of the profile */
 	__u32 cpu; /* that processed its last packet */
+	bool is_in_sockmap; /* data that a BPF program redirects does not go through TCP */
 
 	/* Only an event of a recording has it. */
 	bool is_app_limited;

@@ -92,6 +92,10 @@ static void print_results(const struct asking *a, const struct why_results *r)
 	if (r->idle)
 		err("%u idle connection%s not shown; --idle shows them", r->idle,
 		    r->idle == 1 ? " is" : "s are");
+	if (r->in_sockmaps)
+		err("of these %u in a sockmap: data that its BPF program redirects does not go "
+		    "through TCP",
+		    r->in_sockmaps);
 	if (!r->n && !r->idle)
 		say_nothing(a);
 }

@@ -21,7 +21,8 @@ from tool import DONE, NOTHING, REFUSED, USAGE, status_of
 from transfer import MB, Transfer, advance, connect, finish, flows, get_cc, listen, new_socket, set_cc
 
 COUNTS = "moved", "listeners_moved", "listeners_left", "failed"
-KEYS = {"from", "to", "dry_run", "namespaces", "namespaces_unseen", "left_in_other_namespaces", *COUNTS, "errors", "unfinished"}
+KEYS = {"from", "to", "dry_run", "namespaces", "namespaces_unseen", "left_in_other_namespaces", *COUNTS, "errors", "unfinished",
+        "subflows_moved"}
 
 
 def migrate(bbrctl, *args, status=DONE, **kwargs):

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import socket
 import struct
 import subprocess
@@ -146,6 +147,28 @@ def test_ours_is_as_ss_and_the_stream_have_it(snapshot, load, monitor, ns, size)
               "losses", "acked", "prior_inflight"}
     assert {k: v for k, v in last.items() if k not in of_ack} == {k: record[k] for k in last if k not in of_ack}
     assert [k for k in record if k in last] == list(last)
+
+
+def test_a_subflow_of_mptcp_is_named_as_ss_names_it(snapshot, bbrmon, ns, shared):
+    """And what is none has null; --sort brings the subflows of a connection together."""
+    listener = new_socket(ns, socket.AF_INET, socket.IPPROTO_MPTCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    sock = new_socket(ns, socket.AF_INET, socket.IPPROTO_MPTCP)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, shared.encode())
+    sock.connect(listener.getsockname())
+    accepted = accept(listener)
+    pass_on(sock, accepted, 1000)
+    plain, _ = pair(ns, shared, 1000)
+    records = snapshot("--netns", ns.name, "--name", shared, "--sort", "mptcp_token")
+    record, of_plain = records
+    assert ends_of(record) == ends_of_socket(sock) and ends_of(of_plain) == ends_of_socket(plain)
+    ids = re.search(r"tcp-ulp-mptcp .*token:[0-9a-f]+\(id:(\d+)\)/([0-9a-f]+)\(id:(\d+)\)", ss.sockets(ns)[ends_of(record)].line)
+    assert record["mptcp_token"] == int(ids[2], 16) != 0
+    assert (record["mptcp_remote_id"], record["mptcp_local_id"]) == (int(ids[1]), int(ids[3]))
+    assert [of_plain[key] for key in ("mptcp_token", "mptcp_local_id", "mptcp_remote_id")] == [None] * 3
+    assert record["sockmap"] is of_plain["sockmap"] is False
+    assert f" mptcp:{ids[2]}(id:0/0) instance:{shared}" in bbrmon("snapshot", "-O", "-H", "--netns", ns.name).out
 
 
 def test_retransmits_as_ss_has_them(snapshot, bbrmon, shared, new_path):
@@ -535,7 +558,8 @@ def test_the_end_of_a_recording(bbrctl, bbrmon, load, tmp_path, ns):
     assert ends_of(record) == ends_of_socket(live) == ends_of(taken)
     only_live = {"time_ns", "conn", "rtt_us", "delivery_rate_bps", "app_limited", "losses", "acked", "prior_inflight",
                  "state", "recv_q_bytes", "send_q_bytes", "cookie", "cgroup_id", "uid", "inode", "mark", "bound_ifindex",
-                 "busy_us", "rwnd_limited_us", "sndbuf_limited_us", "retrans_out", "total_retrans"}
+                 "busy_us", "rwnd_limited_us", "sndbuf_limited_us", "retrans_out", "total_retrans", "mptcp_token",
+                 "mptcp_local_id", "mptcp_remote_id", "sockmap"}
     assert list(record) == list(taken)
     assert {k: v for k, v in record.items() if k not in only_live} == {
         k: v for k, v in taken.items() if k not in only_live}

@@ -91,7 +91,7 @@ static void no_socket_matches(void **state)
 			    "\"namespaces\":2,\"namespaces_unseen\":null,"
 			    "\"left_in_other_namespaces\":null,\"moved\":0,\"listeners_moved\":0,"
 			    "\"listeners_left\":0,\"failed\":0,\"errors\":[],"
-			    "\"unfinished\":false}\n");
+			    "\"unfinished\":false,\"subflows_moved\":0}\n");
 }
 
 static void connections_and_listeners(void **state)
@@ -128,6 +128,28 @@ static void listeners_that_stay(void **state)
 	assert_non_null(strstr(printed(), "\n2 listeners left with cubic"));
 	expect_judgement(EXIT_DONE, "");
 	assert_non_null(strstr(json(), "\"moved\":1,\"listeners_moved\":0,\"listeners_left\":2"));
+}
+
+static void subflows_of_mptcp(void **state)
+{
+	struct migrate_record *r;
+
+	(void)state;
+	add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	add(MIGRATE_MOVED, TCP_LISTEN, 0)->is_subflow = true;
+	add(MIGRATE_FAILED, TCP_ESTABLISHED, -EPERM)->is_subflow = true;
+	assert_null(strstr(printed(), "MPTCP"));
+	r = add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
+	r->is_subflow = true;
+	r->mptcp_token = 0xa1b2c3d4;
+	assert_non_null(strstr(printed(), "\n1 of them is a subflow of MPTCP; subflows that join "
+					  "later get what their MPTCP socket has\n"));
+	assert_non_null(strstr(json(), "\"subflows_moved\":1"));
+	assert_null(strstr(printed(), "a1b2c3d4"));
+	err_init("bbrctl", true);
+	assert_non_null(strstr(printed(), " netns 4026531840 mptcp a1b2c3d4\n"));
+	assert_non_null(strstr(json(), "\"mptcp_token\":2712847316}"));
+	assert_non_null(strstr(json(), "\"mptcp_token\":null}"));
 }
 
 static void where_it_was_and_what_was_left_elsewhere(void **state)
@@ -192,7 +214,7 @@ static void sockets_that_keep_coming(void **state)
 			 "bbrctl: not finished: new sockets with cubic keep coming\n"
 			 "  stop new sockets from getting it (the default; listeners: "
 			 "--listeners), and run it again\n");
-	assert_non_null(strstr(json(), "\"unfinished\":true}"));
+	assert_non_null(strstr(json(), "\"unfinished\":true,"));
 	m.stopped = true; /* the signal was told when it came */
 	expect_judgement(EXIT_REFUSED, "");
 }
@@ -218,9 +240,9 @@ static void each_socket_on_request(void **state)
 	assert_non_null(strstr(json(), "\"sockets\":[{\"netns\":4026531840,\"local\":\"10.0.0.1\","
 				       "\"local_port\":443,\"remote\":\"2001:db8::7\","
 				       "\"remote_port\":50000,\"state\":\"ESTABLISHED\","
-				       "\"result\":\"moved\",\"errno\":0},{"));
+				       "\"result\":\"moved\",\"errno\":0,\"mptcp_token\":null},{"));
 	assert_non_null(strstr(captured_output(),
-			       "\"state\":\"FIN_WAIT1\",\"result\":\"failed\",\"errno\":16}"));
+			       "\"state\":\"FIN_WAIT1\",\"result\":\"failed\",\"errno\":16,"));
 }
 
 /* It moved what it found; a kernel that does not list namespaces is no failure. */
@@ -247,13 +269,10 @@ static void namespaces_that_cannot_be_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(no_socket_matches),
-		TEST(connections_and_listeners),
-		TEST(listeners_that_stay),
-		TEST(sockets_that_could_not_be_moved),
-		TEST(where_it_was_and_what_was_left_elsewhere),
-		TEST(sockets_that_keep_coming),
-		TEST(namespaces_that_cannot_be_found),
+		TEST(no_socket_matches),	TEST(connections_and_listeners),
+		TEST(listeners_that_stay),	TEST(sockets_that_could_not_be_moved),
+		TEST(subflows_of_mptcp),	TEST(where_it_was_and_what_was_left_elsewhere),
+		TEST(sockets_that_keep_coming), TEST(namespaces_that_cannot_be_found),
 		TEST(each_socket_on_request),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -247,9 +247,9 @@ static void wider_screens_have_more_columns(void **state)
 	choose(&l, 120, COL_RATE, NULL);
 	assert_true(has(&l, COL_CWND) && has(&l, COL_INSTANCE) && has(&l, COL_RECOVERY));
 	choose(&l, 200, COL_RATE, NULL);
-	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 6);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 7);
 	choose(&l, 0, COL_RATE, NULL);
-	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 6);
+	assert_int_equal(l.n, COLUMNS - OWN_COLUMNS + 1 - 7);
 }
 
 static void assert_order(const __u32 *cwnds, size_t n)
@@ -463,7 +463,9 @@ static void the_cursor_is_always_seen(void **state)
 
 static void columns_that_were_asked_for(void **state)
 {
+	const struct cell_style style = {};
 	struct column_choice choice;
+	char cell[CELL_BYTES];
 	struct top_layout l;
 
 	(void)state;
@@ -489,6 +491,17 @@ static void columns_that_were_asked_for(void **state)
 	table.all[0]->rwnd_share = 0;
 	choose(&l, 0, COL_RATE, NULL);
 	assert_true(has(&l, COL_SERVICE) && has(&l, COL_RWND) && !has(&l, COL_SNDBUF));
+	assert_false(has(&l, COL_MPTCP));
+	table.all[0]->places = BBR_PLACE_MPTCP;
+	table.all[0]->mptcp_token = 0xa1b2c3d4;
+	table.all[0]->mptcp_local_id = 3;
+	choose(&l, 0, COL_RATE, NULL);
+	assert_true(has(&l, COL_MPTCP));
+	cell_text(COL_MPTCP, cell, sizeof(cell), 12, &style, &view.rows[0]);
+	assert_string_equal(cell, "a1b2c3d4/3");
+	table.all[0]->places = BBR_PLACE_SOCKMAP;
+	cell_text(COL_MPTCP, cell, sizeof(cell), 12, &style, &view.rows[0]);
+	assert_string_equal(cell, "-");
 	choose(&l, 80, COL_PROCESS, NULL);
 	assert_true(has(&l, COL_PROCESS));
 }

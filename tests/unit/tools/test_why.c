@@ -183,6 +183,10 @@ static void an_idle_connection(void **state)
 	a = check_only(&w, WHY_APPLICATION);
 	says(&a.verdicts[0], "sends nothing");
 	says(&a.verdicts[0], "100 % of the time all was ACKed");
+	w.last.is_in_sockmap = true;
+	a = check_only(&w, WHY_APPLICATION);
+	says(&a.verdicts[0], "the socket is in a sockmap");
+	assert_non_null(strstr(a.verdicts[0].advice, "sk_msg"));
 }
 
 /* The kernel counts a tenth of each step as busy. */

@@ -249,18 +249,19 @@ static void results_by_rate(void **state)
 
 	(void)state;
 	make(1, "10.0.0.1", 1000, true);
-	make(2, "10.0.0.2", 0, true);
+	make(2, "10.0.0.2", 0, true)->window.last.is_in_sockmap = true;
 	make(3, "10.0.0.3", 3000, true);
 	make(4, "10.0.0.4", 2000, true)->is_wanted = false;
 	why_results_make(&r, &made, NULL, false);
 	assert_int_equal(r.n, 2);
 	assert_int_equal(r.idle, 1);
+	assert_int_equal(r.in_sockmaps, 1);
 	assert_int_equal(r.list[0].connection->key.conn, 3);
 	assert_int_equal(r.list[1].connection->key.conn, 1);
 	why_results_free(&r);
 	why_results_make(&r, &made, NULL, true);
 	assert_int_equal(r.n, 3);
-	assert_int_equal(r.idle, 0);
+	assert_int_equal(r.idle + r.in_sockmaps, 0);
 	why_results_free(&r);
 	why_connections_free(&made);
 }
