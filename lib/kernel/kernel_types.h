@@ -9,7 +9,8 @@
 
 struct btf;
 
-/* The value of a struct_ops map for TCP. */
+/* A congestion control, and the value of a struct_ops map of one. */
+#define TCP_OPS "tcp_congestion_ops"
 #define TCP_OPS_VALUE "bpf_struct_ops_tcp_congestion_ops"
 
 /*

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <sys/utsname.h>
 
@@ -17,23 +20,125 @@
 
 extern const char migrate_object[], migrate_object_end[]; /* carried.S */
 
-/* If this kernel is known to be unable to run it, prints why and returns true. */
-static bool explain_kernel(void)
+/* What a congestion control must be able to set of its socket. */
+static const struct setting {
+	const char *type, *member;
+} settings[] = {
+	{ "tcp_sock", "snd_cwnd" },
+	{ "tcp_sock", "snd_ssthresh" },
+	{ "sock", "sk_pacing_rate" },
+	{ "sock", "sk_pacing_status" },
+};
+
+#define NAMES_LEN 128
+
+/* Loads a callback that sets so many bytes of its socket to 0; none: 0. Returns 0 or -errno. */
+static int try_to_set(__u32 ops, __u32 callback, __u32 offset, __u32 size)
 {
+	const struct bpf_insn set = {
+		.code = BPF_ST | BPF_MEM | (size == 8 ? BPF_DW : BPF_W),
+		.dst_reg = BPF_REG_2,
+		.off = (__s16)offset,
+	};
+	const struct bpf_insn nothing = {
+		.code = BPF_ALU64 | BPF_MOV | BPF_K,
+		.dst_reg = BPF_REG_0,
+	};
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_1 },
+		size ? set : nothing,
+		nothing,
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .attach_btf_id = ops,
+		    .expected_attach_type = (enum bpf_attach_type)callback);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_STRUCT_OPS, "try_to_set", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), &opts);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int try_setting(const struct btf *kernel, __u32 ops, __u32 callback, const struct setting *s)
+{
+	int type = btf__find_by_name_kind(kernel, s->type, BTF_KIND_STRUCT);
+	__u32 offset;
+
+	if (type < 0 || btf_member_offset(kernel, type, s->member, &offset) || offset > INT16_MAX)
+		return -ENOENT;
+	return try_to_set(ops, callback, offset,
+			  strcmp(s->member, "sk_pacing_rate") ? sizeof(__u32) : sizeof(long));
+}
+
+static void add_name(char names[NAMES_LEN], const char *name)
+{
+	size_t n = strlen(names);
+
+	snprintf(names + n, NAMES_LEN - n, "%s%s", n ? ", " : "", name);
+}
+
+/* What of this a program may not set. Empty also if the kernel takes no program at all. */
+static void find_unsettable(const struct btf *kernel, char names[NAMES_LEN])
+{
+	int ops = btf__find_by_name_kind(kernel, TCP_OPS, BTF_KIND_STRUCT);
+	int callback = callback_index(kernel, "init");
+
+	if (ops < 0 || callback < 0 || try_to_set(ops, callback, 0, 0))
+		return;
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (try_setting(kernel, ops, callback, &settings[i]) == -EACCES)
+			add_name(names, settings[i].member);
+}
+
+/* The callbacks of an open object that the kernel's congestion controls do not have. */
+static void find_missing(const struct bpf_object *obj, const struct btf *kernel,
+			 char names[NAMES_LEN])
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, obj)
+	{
+		const char *name = callback_name(kernel, bpf_program__name(prog));
+
+		if (bpf_program__type(prog) == BPF_PROG_TYPE_STRUCT_OPS &&
+		    callback_index(kernel, name) < 0)
+			add_name(names, name);
+	}
+}
+
+/* If this kernel has types, but not all that a congestion control needs. */
+static bool explain_features(const struct bpf_object *obj, const struct btf *kernel)
+{
+	char missing[NAMES_LEN] = "", unsettable[NAMES_LEN] = "";
 	struct utsname uts = {};
-	int major = 0, minor = 0, jit = 1;
+
+	find_missing(obj, kernel, missing);
+	find_unsettable(kernel, unsettable);
+	uname(&uts);
+	if (missing[0])
+		err("Linux %s cannot run it: its congestion controls have no %s", uts.release,
+		    missing);
+	else if (unsettable[0])
+		err("Linux %s cannot run it: it does not let BPF programs set %s", uts.release,
+		    unsettable);
+	else
+		return false;
+	remedy("use Linux 6.1 or newer, or one to which its distribution has added this");
+	return true;
+}
+
+/*
+ * If it is known why this kernel cannot run a congestion control (obj) or, without one, another
+ * program, prints that and returns true.
+ */
+static bool explain_kernel(const struct bpf_object *obj)
+{
 	const struct btf *btf;
+	int jit = 1;
 	FILE *f;
 
-	uname(&uts);
-	sscanf(uts.release, "%d.%d", &major, &minor);
-	if (major && major < 6) {
-		err("Linux %s cannot run it: BPF programs can set a socket's pacing rate only from "
-		    "Linux 6.0 on",
-		    uts.release);
-		remedy("use Linux 6.1 or newer");
-		return true;
-	}
 	f = fopen("/proc/sys/net/core/bpf_jit_enable", "r");
 	if (f) {
 		if (fscanf(f, "%d", &jit) != 1)
@@ -57,12 +162,12 @@ static bool explain_kernel(void)
 		       "and CONFIG_INET=y");
 		return true;
 	}
-	return false;
+	return obj && explain_features(obj, btf);
 }
 
-static int refuse(int error, const char *what, const char *verb)
+static int refuse(const struct bpf_object *obj, int error, const char *what, const char *verb)
 {
-	if (explain_kernel())
+	if (explain_kernel(obj))
 		return EXIT_REFUSED;
 	err_bpf(error, what);
 	remedy("bbrctl -v %s shows the kernel's reasons", verb);
@@ -99,7 +204,7 @@ int object_load(const struct object *obj)
 		note_verified(obj->bpf);
 		return EXIT_DONE;
 	}
-	return refuse(errno, "the kernel refused the BPF program", "load");
+	return refuse(obj->bpf, errno, "the kernel refused the BPF program", "load");
 }
 
 int migrate_object_load(const struct migrate_config *config, struct bpf_object **obj)
@@ -117,7 +222,7 @@ int migrate_object_load(const struct migrate_config *config, struct bpf_object *
 		return EXIT_DONE;
 	bpf_object__close(*obj);
 	*obj = NULL;
-	return refuse(error, "the kernel refused the BPF program that walks the sockets",
+	return refuse(NULL, error, "the kernel refused the BPF program that walks the sockets",
 		      "migrate");
 }
 

@@ -18,7 +18,6 @@
 #define F_LINK (1U << 13) /* BPF_F_LINK */
 #define STRUCT_OPS ((enum bpf_attach_type)44) /* BPF_STRUCT_OPS */
 
-#define OPS "tcp_congestion_ops"
 #define BURST "tso_segs"
 #define LEAST_BURST "min_tso_segs"
 
@@ -33,9 +32,22 @@ static const struct btf_member *member(const struct btf *btf, const char *type, 
 	return NULL;
 }
 
+int callback_index(const struct btf *kernel, const char *name)
+{
+	const struct btf_member *found = member(kernel, TCP_OPS, name);
+	int type = btf__find_by_name_kind(kernel, TCP_OPS, BTF_KIND_STRUCT);
+
+	return found ? (int)(found - btf_members(btf__type_by_id(kernel, type))) : -ENOENT;
+}
+
 static bool asks_for_burst(const struct btf *kernel)
 {
-	return member(kernel, OPS, BURST) && !member(kernel, OPS, LEAST_BURST);
+	return member(kernel, TCP_OPS, BURST) && !member(kernel, TCP_OPS, LEAST_BURST);
+}
+
+const char *callback_name(const struct btf *kernel, const char *program)
+{
+	return !strcmp(program, LEAST_BURST) && asks_for_burst(kernel) ? BURST : program;
 }
 
 /*
@@ -45,8 +57,8 @@ static bool asks_for_burst(const struct btf *kernel)
 void callbacks_rename(struct bpf_object *obj, const struct btf *kernel)
 {
 	struct btf *btf = bpf_object__btf(obj);
-	const struct btf_member *ours = btf ? member(btf, OPS, LEAST_BURST) : NULL;
-	const struct btf_member *named = btf ? member(btf, OPS "___burst", BURST) : NULL;
+	const struct btf_member *ours = btf ? member(btf, TCP_OPS, LEAST_BURST) : NULL;
+	const struct btf_member *named = btf ? member(btf, TCP_OPS "___burst", BURST) : NULL;
 
 	if (ours && named && asks_for_burst(kernel))
 		((struct btf_member *)ours)->name_off = named->name_off;
@@ -189,9 +201,7 @@ int ops_flags(const struct instance *inst, __u32 *flags)
 /* The callback that a program of an object is. */
 static const char *callback_of(const struct ops_value *v, const struct bpf_program *prog)
 {
-	const char *name = bpf_program__name(prog);
-
-	return !strcmp(name, LEAST_BURST) && asks_for_burst(v->btf) ? BURST : name;
+	return callback_name(v->btf, bpf_program__name(prog));
 }
 
 /* Reads the tag of a program, the kernel's hash of its code. */

@@ -23,6 +23,10 @@ struct instance;
  */
 void callbacks_rename(struct bpf_object *obj, const struct btf *kernel);
 
+/* The callback that a program of this name is on this kernel, and its place in the op table or -ENOENT. */
+const char *callback_name(const struct btf *kernel, const char *program);
+int callback_index(const struct btf *kernel, const char *name);
+
 /* Flags of struct tcp_congestion_ops. */
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
 #define TCP_CONG_NEEDS_ECN 2 /* connections negotiate ECN */

@@ -32,7 +32,7 @@ struct traits {
 /* The number of arguments of tcp_congestion_ops.cong_control, or 0. */
 static int cong_control_args(const struct btf *btf)
 {
-	int id = btf__find_by_name_kind(btf, "tcp_congestion_ops", BTF_KIND_STRUCT);
+	int id = btf__find_by_name_kind(btf, TCP_OPS, BTF_KIND_STRUCT);
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
 
 	for (int i = 0; t && i < btf_vlen(t); i++) {
@@ -52,7 +52,7 @@ static void read_traits(struct traits *t)
 	const struct btf *btf = kernel_types();
 
 	t->ack_args = btf && cong_control_args(btf) == 4;
-	t->tx_start = kernel_has_member("tcp_congestion_ops", "cwnd_event_tx_start");
+	t->tx_start = kernel_has_member(TCP_OPS, "cwnd_event_tx_start");
 	t->app_limited = kernel_has_member("bpf_struct_ops", "validate");
 	t->link = kernel_has_member("bpf_struct_ops", "update");
 }

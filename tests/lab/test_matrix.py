@@ -309,7 +309,7 @@ def test_it_unloads_and_leaves_nothing(steps):
     assert not [line for line in lines if line and "unloaded" not in line], lines
 
 
-REFUSALS = {"5.10": ["bbrctl: Linux 5.10", "use Linux 6.1 or newer"],
+REFUSALS = {"5.10": ["bbrctl: Linux 5.10", "it does not let BPF programs set sk_pacing_rate, sk_pacing_status\n", "use Linux 6.1 or newer"],
             "6.12+confidentiality": ["bbrctl: the kernel refused the BPF program: Invalid argument",
                                      "bbrmon: the kernel refused the BPF program that reads sockets: Invalid argument",
                                      "the kernel is locked down for confidentiality"]}

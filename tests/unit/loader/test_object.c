@@ -21,12 +21,17 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
 #include "cli/privileges.h"
 #include "cli/err.h"
 #include "instance/object.h"
+#include "kernel/kernel_types.h"
+
+#include "../capture.h"
 
 #define OBJECT "build/bpf_bbr.bpf.o"
 
@@ -69,6 +74,83 @@ struct bpf_object *bpf_object__open_mem(const void *bytes, size_t size,
 		return NULL;
 	return real(bytes, size, opts);
 }
+
+/* ---- a kernel that refuses the object */
+
+#define SOCK_BYTES 16
+
+static struct {
+	struct btf *types;
+	int refused_at; /* the offset in a socket that no program may set; -1: none */
+	bool takes_programs;
+} kernel;
+
+struct btf *btf__load_vmlinux_btf(void)
+{
+	errno = ENOENT;
+	return kernel.types;
+}
+
+int bpf_object__load(struct bpf_object *obj)
+{
+	(void)obj;
+	errno = EACCES;
+	return -EACCES;
+}
+
+/* libbpf's headers do not agree on its last parameter. */
+int load_program(enum bpf_prog_type type, const char *name, const char *license,
+		 const struct bpf_insn *insns, size_t n,
+		 const struct bpf_prog_load_opts *opts) __asm__("bpf_prog_load");
+int load_program(enum bpf_prog_type type, const char *name, const char *license,
+		 const struct bpf_insn *insns, size_t n, const struct bpf_prog_load_opts *opts)
+{
+	const struct btf_type *ops = btf__type_by_id(kernel.types, opts->attach_btf_id);
+	const struct btf_member *init = &btf_members(ops)[opts->expected_attach_type];
+
+	(void)name, (void)license;
+	assert_int_equal(type, BPF_PROG_TYPE_STRUCT_OPS);
+	assert_string_equal(btf__name_by_offset(kernel.types, init->name_off), "init");
+	errno = kernel.takes_programs ? EACCES : EPERM;
+	if (!kernel.takes_programs)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (BPF_CLASS(insns[i].code) == BPF_ST && insns[i].off == kernel.refused_at)
+			return -1;
+	return open("/dev/null", O_RDONLY);
+}
+
+/* Has what the object needs, but for one callback. Members of tcp_sock come after those of sock. */
+static void make_kernel(const struct bpf_object *obj, const char *without)
+{
+	struct bpf_program *prog;
+	int u32, u64, at = 0;
+
+	kernel.types = btf__new_empty();
+	kernel.takes_programs = true;
+	kernel.refused_at = -1;
+	u32 = btf__add_int(kernel.types, "u32", 4, 0);
+	u64 = btf__add_int(kernel.types, "u64", 8, 0);
+	btf__add_struct(kernel.types, "bpf_struct_ops_tcp_congestion_ops", 8);
+	btf__add_struct(kernel.types, "sock", SOCK_BYTES);
+	btf__add_field(kernel.types, "sk_pacing_rate", u64, 0, 0);
+	btf__add_field(kernel.types, "sk_pacing_status", u32, 64, 0);
+	btf__add_struct(kernel.types, "tcp_sock", SOCK_BYTES + 8);
+	btf__add_field(kernel.types, "snd_cwnd", u32, 8 * SOCK_BYTES, 0);
+	btf__add_field(kernel.types, "snd_ssthresh", u32, 8 * SOCK_BYTES + 32, 0);
+	btf__add_struct(kernel.types, "tcp_congestion_ops", 1024);
+	bpf_object__for_each_program(prog, obj)
+	{
+		if (bpf_program__type(prog) != BPF_PROG_TYPE_STRUCT_OPS ||
+		    !strcmp(bpf_program__name(prog), without))
+			continue;
+		btf__add_field(kernel.types, bpf_program__name(prog), u64, at, 0);
+		at += 64;
+	}
+	assert_true(at);
+}
+
+/* ---- */
 
 /* A copy of an object of the build, or what is given. */
 static void make_file(const char *text)
@@ -185,6 +267,47 @@ static void test_the_file_changes_in_between(void **state)
 	object_close(&obj);
 }
 
+static void expect_refusal(const struct object *obj, const char *expected)
+{
+	char printed[512];
+
+	capture_begin();
+	assert_int_equal(object_load(obj), EXIT_REFUSED);
+	capture_end();
+	snprintf(printed, sizeof(printed), "%s", captured_messages());
+	if (!strstr(printed, expected))
+		fail_msg("%s is not in %s", expected, printed);
+	kernel_types_forget();
+	kernel.types = NULL;
+}
+
+/* Not the kernel's number decides, but what it has and does. */
+static void test_what_a_kernel_lacks_is_named(void **state)
+{
+	struct object obj;
+
+	(void)state;
+	seen->then = WORK;
+	make_file(NULL);
+	assert_int_equal(open_it(&obj), EXIT_DONE);
+	expect_refusal(&obj, "no type information (/sys/kernel/btf/vmlinux)");
+	make_kernel(obj.bpf, "sndbuf_expand");
+	expect_refusal(&obj, "its congestion controls have no sndbuf_expand\n");
+	make_kernel(obj.bpf, "");
+	kernel.refused_at = 0;
+	expect_refusal(&obj, "it does not let BPF programs set sk_pacing_rate\n");
+	make_kernel(obj.bpf, "");
+	kernel.refused_at = SOCK_BYTES + 4;
+	expect_refusal(&obj, "it does not let BPF programs set snd_ssthresh\n");
+	make_kernel(obj.bpf, "");
+	expect_refusal(&obj, "the kernel refused the BPF program: ");
+	make_kernel(obj.bpf, "");
+	kernel.takes_programs = false; /* by no means a reason to name a member */
+	kernel.refused_at = 0;
+	expect_refusal(&obj, "the kernel refused the BPF program: ");
+	object_close(&obj);
+}
+
 static void test_files_without_an_object(void **state)
 {
 	char errors[512];
@@ -224,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_a_crash_is_one_message),
 		cmocka_unit_test(test_a_mistake_is_reported_once),
 		cmocka_unit_test(test_the_file_changes_in_between),
+		cmocka_unit_test(test_what_a_kernel_lacks_is_named),
 		cmocka_unit_test(test_files_without_an_object),
 	};
 
