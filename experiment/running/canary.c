@@ -71,17 +71,33 @@ static int end_step(const struct canary *c, const struct guard_status *status)
 	return WATCHING;
 }
 
-/* Begins or continues the watch. The time without a watcher, or paused, is no part of the step. */
-static void renew_lease(const struct canary *c, bool begins)
+/*
+ * Begins or continues the watch. Returns the time without a watcher since the lease ended. That, as
+ * a pause, is no part of the step.
+ */
+static __u64 renew_lease(const struct canary *c)
 {
 	struct experiment_control *control = c->h->control;
-	__u64 now = now_ns();
+	__u64 now = now_ns(), unwatched = 0;
 
 	if (!control->step_since)
 		control->step_since = now;
-	else if (begins && control->lease < now)
-		control->step_since += now - control->lease;
+	else if (control->lease < now)
+		unwatched = now - control->lease;
+	control->step_since += unwatched;
 	control->lease = now + CANARY_LEASE;
+	return unwatched;
+}
+
+/* A machine that was suspended, or a watcher that was stopped. */
+static void say_unwatched(const struct canary *c, __u64 ns)
+{
+	struct experiment_decision d = decision_make(
+		"not watched for %llu s after the lease: the machine or bbrctl stood still; "
+		"meanwhile new connections got %s",
+		(unsigned long long)(ns / NS_PER_S), c->h->config.arm[0].label);
+
+	decision_take(c->h, &d, c->json);
 }
 
 static void sleep_until(__u64 *then, __u64 every)
@@ -101,12 +117,15 @@ static int watch_once(const struct canary *c, __u64 every)
 {
 	const struct experiment *e = &c->h->config;
 	struct guard_status status;
+	__u64 unwatched;
 
 	if (!experiment_is_running(c->h)) {
 		err("%s: was stopped", e->name);
 		return EXIT_NOTHING;
 	}
-	renew_lease(c, false);
+	unwatched = renew_lease(c);
+	if (unwatched)
+		say_unwatched(c, unwatched);
 	if (c->h->control->paused) {
 		c->h->control->step_since += every;
 		return WATCHING;
@@ -148,7 +167,7 @@ int canary_watch(const struct experiment_handle *h, __u64 every, bool json)
 
 	if (ret)
 		return ret;
-	renew_lease(&c, true);
+	renew_lease(&c);
 	/* A watcher that was killed may have set the step, but not yet the share. */
 	h->control->share[c.arm] = h->config.step[experiment_step(h)];
 	say_step(&c, again ? "; watched again" : "");

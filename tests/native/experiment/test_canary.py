@@ -2,6 +2,7 @@
 """Canaries: the new arm's share grows while guards hold, and is taken back when one fails."""
 import contextlib
 import json
+import re
 import socket
 import struct
 import subprocess
@@ -117,14 +118,14 @@ def start(experiments, cgroup, new, *options, guards=("retransmitted < 1.5x",)):
                              *(word for guard in guards for word in ("--guard", guard)))
 
 
-def let_lease_run_out(cgroup):
-    """Moves the lease of this cgroup's experiment into the past, as if nobody had watched it for LEASE_S."""
+def let_time_pass(cgroup, seconds=LEASE_S):
+    """Moves the lease of this cgroup's experiment and the start of its step into the past, as if nobody had watched it meanwhile."""
     (program,) = bpftool("cgroup", "show", cgroup.path)
     with Map.of(maps_of_program(program["id"])[".data.bbr_exp"]) as control:
         value, now = bytearray(control[bytes(4)]), time.monotonic_ns()
-        (lease,) = struct.unpack_from("Q", value, LEASE_AT)
-        assert 0 < lease - now <= LEASE_S * 1e9
-        struct.pack_into("Q", value, LEASE_AT, lease - int(LEASE_S * 1e9))
+        lease, step_since = struct.unpack_from("QQ", value, LEASE_AT)
+        assert 0 < lease - now <= LEASE_S * 1e9 and step_since <= now
+        struct.pack_into("QQ", value, LEASE_AT, lease - int(seconds * 1e9), step_since - int(seconds * 1e9))
         control[bytes(4)] = bytes(value)
 
 
@@ -184,7 +185,7 @@ def test_without_a_watcher_all_get_the_old_one(experiments, watch, ns, cgroup):
     experiments.bbrctl("experiment", "watch", name, status=NOTHING)  # one is enough
     first.kill()
     assert experiments.status(name)["state"] == "running" and news() > 150  # the lease still runs
-    let_lease_run_out(cgroup)
+    let_time_pass(cgroup)
     assert experiments.status(name)["state"] == "unwatched" and news() == 0
     second = watch(name)
     wait_until(lambda: experiments.status(name)["state"] == "running", "it is watched again")
@@ -196,6 +197,25 @@ def test_without_a_watcher_all_get_the_old_one(experiments, watch, ns, cgroup):
     experiments.bbrctl("experiment", "stop", name)
     assert [line.split(":")[0] for line in second.wait(NOTHING)][0] == "step 1 of 2"
     server.close()
+
+
+def test_a_watcher_that_stood_still_says_so(experiments, watch, ns, cgroup):
+    """As that of a machine that was suspended: the time is no part of the step, which goes on."""
+    name = experiments.start(cgroup, "--design", "canary", *arms(old="cubic", new="reno"), "--steps", "50,100", "--step-connections", "1",
+                             "--step-time", "60s", "--guard", "retransmitted < 1.5x")
+    with traffic(cgroup, ns, ns, "127.0.0.1"):
+        watching = watch(name)
+        wait_until(lambda: experiments.counts(name)["new"] > 10, "connections of the new arm end")
+        let_time_pass(cgroup, 600)
+        wait_until(lambda: len(experiments.status(name)["log"]) > 2, "the watcher notices")
+        time.sleep(3)  # and looks again
+    shown = experiments.status(name)
+    assert shown["state"] == "running" and shown["step"] == 0
+    said = [line["decision"] for line in shown["log"]][2:]
+    (seconds,) = re.fullmatch(r"not watched for (\d+) s after the lease: the machine or bbrctl stood still; meanwhile new connections got old", said[0]).groups()
+    assert 600 - LEASE_S <= int(seconds) <= 610 - LEASE_S and len(said) == 1
+    experiments.bbrctl("experiment", "stop", name)
+    watching.wait(NOTHING)
 
 
 def test_what_a_canary_needs(bbrctl, experiments, cgroup):
