@@ -83,6 +83,18 @@ class Debugger:
             for words in (f"z0,{address:x},1", "s", f"Z0,{address:x},1"):
                 self._ask(words)
 
+    def run_until(self, address, on_stop):
+        """Lets the guest run until it reaches the address; calls on_stop(self), and leaves."""
+        self._ask("?")
+        self._ask(f"Z0,{address:x},1")
+        self._send("c")
+        if self._receive() is None:
+            return
+        self._socket.sendall(b"+")
+        on_stop(self)
+        self._ask(f"z0,{address:x},1")
+        self.leave()
+
     def leave(self):
         """Lets the guest run, without a debugger."""
         self._ask("D")

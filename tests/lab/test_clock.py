@@ -2,9 +2,15 @@
 """
 The time of day is set while a connection runs and bbrmon watches: back by 26 hours, later forward by 51. This may change
 nothing that bbrmon shows, except the time of day itself. clock.sh runs in the guest.
+
+A machine that was suspended finds that all of its clocks have gone on by an hour: no connection is hurt, and each monitor and each
+watcher of an experiment says for how long nobody watched.
 """
+import contextlib
+import functools
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -14,6 +20,7 @@ from tool import data_of
 from runs import experiment
 from studies import matrix
 from vm import guest, kernels
+from vm.debugger import Debugger
 from vm.initramfs import BUILD
 
 CLOCK = pathlib.Path(__file__).with_name("clock.sh")
@@ -221,3 +228,126 @@ def test_a_snapshot_of_the_recording(run, after_s):
                                         "--at", f"{after_s}s").splitlines())
     for key in ("conn", "mode", "bw_bps", "rounds", "bytes_acked", "srtt_us", "cwnd"):
         assert found[key] == expected[key], key
+
+
+# ---- more than an hour passes at once
+
+HOUR_S = 3600
+LEASE_S, CANARY_LEASE_S, LOOK_S = 3, 30, 10
+BBRS = ("lab_bbr", "lab_v3", "bbr")
+PAUSED_BYTES = 3_000_000
+HERE = """
+grep -wE 'tk_core|shadow_timekeeper|__x64_sys_sync' /proc/kallsyms
+bpftool btf dump file /sys/kernel/btf/vmlinux | awk "/^\\[/ { found = /STRUCT 'timekeeper'/ } found"
+"""
+SUSPENDED = f"""
+make_path 1500 1 fq
+tc -n rtr qdisc add dev r1 root netem rate 4mbit limit 50
+tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
+bbrctl load --name lab_bbr >/dev/null
+bbrctl load --algorithm bbr3 --name lab_v3 >/dev/null
+bbrctl experiment start canary --all-netns --design canary --arm old=lab_bbr --arm new=lab_v3 --guard 'retransmitted < 1.5x'
+bbrctl experiment watch canary >/tmp/watched 2>&1 &
+bbrmon stream -j --every round >/tmp/stream 2>/tmp/stream.err &
+stream=$!
+bbrmon record -o /tmp/recording 2>/tmp/record.err &
+record=$!
+sleep 1
+flows=()
+for cc in lab_bbr lab_v3 bbr cubic; do
+	port=$((5001 + ${{#flows[@]}}))
+	ip netns exec rcv flow -l $port >/dev/null &
+	sleep 0.05
+	ip netns exec snd flow -c 10.0.2.1 -p $port -C $cc bytes:{PAUSED_BYTES} >/tmp/$cc 2>&1 && cut -d' ' -f1 /proc/uptime >/tmp/$cc.done &
+	flows+=($!)
+done
+sleep 5
+echo "before $(cat /proc/uptime) $EPOCHSECONDS"
+sync # here
+echo "after $(cat /proc/uptime) $EPOCHSECONDS"
+wait "${{flows[@]}}"
+sleep 11 # the watcher looks each ten seconds
+bbrctl experiment status canary
+bbrctl -j status
+kill -INT $stream $record
+wait $stream $record
+for cc in lab_bbr lab_v3 bbr cubic; do
+	echo "flow $cc $(cat /tmp/$cc.done) $(tail -1 /tmp/$cc)"
+done
+grep '"summary"' /tmp/stream
+sed 's/^/stream: /' /tmp/stream.err
+sed 's/^/record: /' /tmp/record.err
+sed 's/^/watched: /' /tmp/watched
+echo "== end of all"
+dmesg
+"""
+
+
+@functools.cache
+def places():
+    """The addresses of what the kernel knows of the time, of a function that `sync` calls, and of the seconds in a struct timekeeper."""
+    kernel = kernels.find("6.12")
+    console = guest.run(kernel, guest.initramfs(kernel, HERE, programs=["bpftool"])).console
+    addresses = {name: int(address, 16) for address, name in re.findall(r"^([0-9a-f]{16}) \S (\w+)$", console, re.MULTILINE)}
+    members = {name: int(bits) // 8 for name, bits in re.findall(r"'(xtime_sec|raw_sec)' type_id=\d+ bits_offset=(\d+)", console)}
+    assert len(addresses) == 3 and len(members) == 2, console
+    return addresses, members
+
+
+def skip_an_hour(debugger):
+    """In both copies that the kernel has: all clocks are made of these at the next tick. (The emulator adds a day: while a guest is
+    paused, it goes on to its next timer.)"""
+    addresses, members = places()
+    for keeper in (addresses["tk_core"] + 8, addresses["shadow_timekeeper"]):
+        for member in members.values():
+            seconds = int.from_bytes(debugger.read(keeper + member, 8), "little")
+            debugger.write(keeper + member, (seconds + HOUR_S).to_bytes(8, "little"))
+
+
+def skip_at_sync(path):
+    with contextlib.closing(Debugger(path)) as debugger:
+        debugger.run_until(places()[0]["__x64_sys_sync"], skip_an_hour)
+
+
+@pytest.fixture(scope="module")
+def suspended():
+    kernel = kernels.find("6.12")
+    places()
+    image = guest.initramfs(kernel, experiment.PATH.read_text() + SUSPENDED, modules=matrix.MODULES, programs=[*matrix.TOOLS, BUILD / "flow"])
+    result = guest.run(kernel, image, debug=skip_at_sync)
+    assert result.status == 0 and "== end of all" in result.console, result.console
+    return result.console
+
+
+def skipped_s(console):
+    before, after = (float(re.search(rf"^{when} ([0-9.]+) ", console, re.MULTILINE)[1]) for when in ("before", "after"))
+    assert after - before > HOUR_S
+    return after - before
+
+
+def test_no_connection_is_hurt(suspended):
+    """They go on at once; CUBIC waits for timeouts, which an RTT of more than an hour has raised to two minutes."""
+    after = float(re.search(r"^after ([0-9.]+) ", suspended, re.MULTILINE)[1])
+    for cc in (*BBRS, "cubic"):
+        done, end = re.search(rf"^flow {cc} ([0-9.]+) (.*)$", suspended, re.MULTILINE).groups()
+        end = json.loads(end)["end"]
+        assert (end["cc"], end["received_bytes"], end["wrong_bytes"]) == (cc, PAUSED_BYTES, 0)
+        assert cc == "cubic" or float(done) - after < 30, suspended
+    # It does say (INFO) that RCU stood still for a day.
+    assert [line for line in suspended.split("== end of all")[1].splitlines() if re.search(r"WARNING|BUG|Oops", line)] == []
+
+
+def test_monitors_say_that_nobody_watched(suspended):
+    summary = next(json.loads(line)["summary"] for line in suspended.splitlines() if line.startswith('{"summary"'))
+    assert summary["unwatched_ms"] / 1000 == pytest.approx(skipped_s(suspended) - LEASE_S, abs=2)
+    assert summary["drops"]["total"] == 0
+    (seconds,) = re.findall(r"^record: +not watched +([0-9.]+)s: bbrmon or the machine was stopped", suspended, re.MULTILINE)
+    assert float(seconds) == pytest.approx(skipped_s(suspended) - LEASE_S, abs=2)
+
+
+def test_a_canary_says_that_nobody_watched(suspended):
+    """And is at the step where it was, whose time has not gone on."""
+    (seconds,) = re.findall(r"^watched: canary: not watched for (\d+) s after the lease: the machine or bbrctl stood still", suspended, re.MULTILINE)
+    assert int(seconds) == pytest.approx(skipped_s(suspended) - CANARY_LEASE_S, abs=LOOK_S + 2)
+    (lasted,) = re.findall(r"^  step 1 of 5: 1 %, for (\d+)s;", suspended, re.MULTILINE)
+    assert int(lasted) < skipped_s(suspended) / 10
