@@ -27,6 +27,7 @@ sleep 0.1
 
 step versions
 bpftool version
+grep MemTotal /proc/meminfo
 
 step bpftool
 bpftool struct_ops register /bpf_bbr.bpf.o
@@ -50,6 +51,13 @@ wait $monitor
 cat /tmp/bbrmon.err
 grep -E '"event":"(mode|start|end)"|"summary"' /tmp/events
 grep -c '"event":"ack"' /tmp/events
+
+step export
+send -C lab_bbr send:2000 >/dev/null &
+flow=$!
+sleep 1
+bbrmon export --once 2>&1
+wait $flow
 
 # Longer than the window of min_rtt: a restart that is not noticed would go to PROBE_RTT at once.
 step idle
@@ -350,3 +358,4 @@ ls -d /sys/fs/bpf/bpf_bbr 2>/dev/null
 bpftool struct_ops list
 bpftool map list | grep -E 'bbr|params|watch'
 step end
+echo "offline $(dmesg | grep -c "CPU 1 is now offline")"

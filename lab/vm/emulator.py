@@ -27,10 +27,8 @@ QEMU = "qemu-system-x86_64"
 # la57=off: the emulator walks four levels of the page table, not five, each time that its TLB does not know a page.
 ICOUNT = "shift=0,sleep=off"
 CPU = "max,rdrand=off,rdseed=off,erms=off,la57=off"
-MEMORY_MB = 2048
 GIVEN_MB = 64  # memory of a PCI device, through which the guest gets the data of its run: see start.c
-MACHINE = ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", "1", "-m", str(MEMORY_MB),
-           "-rtc", "base=2026-01-01,clock=vm", "-seed", "1", "-nic", "none",
+MACHINE = ["-rtc", "base=2026-01-01,clock=vm", "-seed", "1", "-nic", "none",
            "-display", "none", "-no-reboot", "-machine", "pc,memory-backend=ram",
            "-device", "ivshmem-plain,memdev=given,master=on,addr=0x1f", "-device", "pvpanic"]
 # The boot skips half of its instructions: tests of ciphers, the wait for noise from the CPU's jitter, and the keys of
@@ -120,11 +118,16 @@ def cpu_and_cmdline(kernel):
     return (f"{CPU},{NO_CMPXCHG16B}", f"{CMDLINE} {DEBUG_KMALLOC}") if loses_flags(kernel) else (CPU, CMDLINE)
 
 
+def _machine(kernel):
+    """Two CPUs take turns in one thread, too."""
+    return ["-accel", "tcg,thread=single", "-icount", ICOUNT, "-smp", str(kernel.cpus), "-m", str(kernel.memory_mb), *MACHINE]
+
+
 @functools.lru_cache
 def boot_hash(kernel):
     """The hash of everything that a boot depends on."""
     return hash_of(path_and_version()[1], kernel_hash(kernel.image).encode(), initramfs.base(),
-                   " ".join([*MACHINE, *cpu_and_cmdline(kernel)]).encode())
+                   " ".join([*_machine(kernel), *cpu_and_cmdline(kernel)]).encode())
 
 
 def _file_memory(name, size_mb, path, shared):
@@ -140,9 +143,9 @@ def words(kernel, initrd, given, ram=None, shared=False):
 
 
 def _words(kernel, initrd, given, cpu, line, ram=None, shared=False):
-    memory = (_file_memory("ram", MEMORY_MB, ram, shared) if ram else
-              ["-object", f"memory-backend-ram,id=ram,size={MEMORY_MB}M"])
-    return [path_and_version()[0], *MACHINE, "-cpu", cpu, *memory, *_file_memory("given", GIVEN_MB, given, shared),
+    memory = (_file_memory("ram", kernel.memory_mb, ram, shared) if ram else
+              ["-object", f"memory-backend-ram,id=ram,size={kernel.memory_mb}M"])
+    return [path_and_version()[0], *_machine(kernel), "-cpu", cpu, *memory, *_file_memory("given", GIVEN_MB, given, shared),
             "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", line]
 
 

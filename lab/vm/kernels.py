@@ -23,9 +23,13 @@ class Listed:
     modules: bool = True  # False: the archive no longer has them, so there are no veth, netem and tcp_bbr, only loopback
     newer_tools: bool = False  # tested a second time, with Debian 13's bpftool and libbpf
     first: str = ""  # a line of shell that makes a guest of the matrix this flavour
+    memory_mb: int = 2048
+    cpus: int = 1
 
 
 LOCK_DOWN = "mount -t securityfs s /sys/kernel/security; echo {} >/sys/kernel/security/lockdown"
+# A CPU goes and comes back, all the time.
+HOTPLUG = "while sleep 0.7; do for on in 0 1; do echo $on >/sys/devices/system/cpu/cpu1/online; sleep 0.3; done; done &"
 CLOUD_6_12 = r"linux-image-6\.12\.[0-9]+\+deb13-cloud-amd64"
 
 # New versions replace old ones in the archive, so the newest match is taken. From 6.19 on the modules are in a package of
@@ -46,6 +50,8 @@ TABLE = {
     "6.1+rt": Listed(r"linux-image-6\.1\.0-[0-9]+-rt-amd64", FLAVOUR),
     "6.12+rt": Listed(r"linux-image-6\.12\.[0-9]+\+deb13-rt-amd64", FLAVOUR),
     "6.12+jit_harden": Listed(CLOUD_6_12, FLAVOUR, first="echo 2 >/proc/sys/net/core/bpf_jit_harden"),
+    "6.12+256mb": Listed(CLOUD_6_12, FLAVOUR, memory_mb=256),
+    "6.12+hotplug": Listed(CLOUD_6_12, FLAVOUR, first=HOTPLUG, cpus=2),
     "6.12+integrity": Listed(CLOUD_6_12, FLAVOUR, modules=False, first=LOCK_DOWN.format("integrity")),
     "6.12+confidentiality": Listed(CLOUD_6_12, REFUSED, modules=False, first=LOCK_DOWN.format("confidentiality")),
     "6.1+arm64": Listed("linux-image-cloud-arm64/bookworm", ARM64),
@@ -73,7 +79,9 @@ class Kernel:
     key: str
     image: pathlib.Path
     modules: pathlib.Path | None  # the folder that contains *.ko*; None: there are none
-    first: str = ""  # as in the table
+    first: str = ""  # as in the table, as the next two
+    memory_mb: int = 2048
+    cpus: int = 1
 
 
 def _numbers(name):
@@ -131,4 +139,4 @@ def find(key):
     if not image:
         raise LabError(f"kernel {key}: no vmlinuz in its package; remove {target} to fetch it again")
     modules = _first(target, "usr/lib/modules/*/kernel", "lib/modules/*/kernel")
-    return Kernel(key, image, modules if listed.modules else None, listed.first)
+    return Kernel(key, image, modules if listed.modules else None, listed.first, listed.memory_mb, listed.cpus)

@@ -37,7 +37,7 @@ def _migrated(guest):
 def _make(kernel, folder):
     (folder / "initrd").write_bytes(initramfs.base())
     with open(folder / "ram", "wb") as ram:
-        ram.truncate(emulator.MEMORY_MB << 20)
+        ram.truncate(kernel.memory_mb << 20)
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as outside:
         outside = pathlib.Path(outside)
         emulator.write_given(outside / "given")

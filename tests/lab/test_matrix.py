@@ -37,6 +37,13 @@ def steps(request):
     return found
 
 
+def test_the_guest_is_what_its_name_says(steps):
+    (memory_kb,) = [int(line.split()[1]) for line in steps["versions"].splitlines() if line.startswith("MemTotal:")]
+    (offline,) = [int(line.split()[1]) for line in steps["end"].splitlines() if line.startswith("offline ")]
+    assert (memory_kb < 256 << 10) == steps["kernel"].endswith("+256mb")
+    assert (offline > 20) == steps["kernel"].endswith("+hotplug")
+
+
 def test_bpftool_registers_it_and_takes_it_away(steps):
     text = steps["bpftool"]
     assert "Registered tcp_congestion_ops bpf_bbr" in text
@@ -97,6 +104,12 @@ def test_every_ack_is_streamed(steps):
     assert summary["acks"] > 100
     assert shown == summary["events"]["ack"] == summary["acks"]
     assert summary["drops"]["total"] == 0
+
+
+def test_its_metrics_are_exported(steps):
+    text = steps["export"]
+    assert "bbrmon: " not in text and "bbrctl: " not in text, text
+    assert 'bbr_connections{bbr_instance="lab_bbr"' in text, text
 
 
 def test_it_restarts_from_idle_without_probe_rtt(steps):
