@@ -337,7 +337,9 @@ void watch_summary_print(const struct watch_totals *t, const __u64 *connections,
 
 	fprintf(stderr, "  %-12s %s%.3fs\n", "watched", least, t->watched_ns / (double)NS_PER_S);
 	if (t->unwatched_ns)
-		fprintf(stderr, "  %-12s %.3fs: bbrmon or the machine was stopped, or its output was blocked\n",
+		fprintf(stderr,
+			"  %-12s %.3fs: bbrmon or the machine was stopped, or its output was "
+			"blocked\n",
 			"not watched", t->unwatched_ns / (double)NS_PER_S);
 	if (connections)
 		fprintf(stderr, "  %-12s %llu\n", "connections", *connections);
