@@ -208,10 +208,10 @@ def test_help_of_verbs_that_begin_alike(bbrctl):
 
 
 @pytest.mark.parametrize("words, options", [
-    (["rule", "add"], {"--name", "--profile", "--before", "--dst", "--src", "--dport", "--sport", "--cgroup", "--dev", "--mark",
+    (["rule", "add"], {"--name", "--profile", "--before", "--dst", "--src", "--dport", "--sport", "--cgroup", "--pod", "--dev", "--mark",
                        "--not-dst", "--not-src", "--not-dport", "--not-sport", "--not-cgroup", "--not-dev", "--not-mark"}),
     (["migrate"], {"--from", "--to", "--netns", "--all-netns", "--listeners", "--dry-run", "--dst", "--dport", "--sport",
-                   "--cgroup", "--mark"}),
+                   "--cgroup", "--pod", "--mark"}),
     (["check"], set()),
 ])
 def test_help_of_a_verb(bbrctl, words, options):
