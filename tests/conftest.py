@@ -21,7 +21,7 @@ WAITING = "native/watching/test_why.py"
 # other tests of the running kernel would wait for that process. In traffic/ tests wait for their flows, too, so they
 # begin as soon as that process is done, while others still compute.
 FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "lab/test_scenarios.py", "lab/test_lab.py", "mutants/test_mutants.py",
-         "lab/", "oracle/", "native/traffic/", WAITING, "deploy/", "package/", "fuzz/", "mutants/", "native/")
+         "lab/", "oracle/", "native/traffic/", "deploy/", "package/", "fuzz/", "mutants/", "native/")
 # Files whose tests may run in several processes: each of these fixtures, with each of its parameters, is a guest.
 GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
@@ -59,9 +59,27 @@ def rank(item):
     return next((i for i, first in enumerate(FIRST) if place.startswith(first)), len(FIRST))
 
 
+def spread(items):
+    """Puts a few of the waiting tests before each group from native/traffic/ on, so that CPUs have work meanwhile."""
+    waiting = [item for item in items if place_of(item) == WAITING]
+    heads = len({group_of(item) for item in items if rank(item) >= FIRST.index("native/traffic/")} - {*map(group_of, waiting)})
+    spread_out, seen = [], set()
+    for item in items:
+        group = group_of(item)
+        if place_of(item) == WAITING:
+            continue
+        if group not in seen and rank(item) >= FIRST.index("native/traffic/"):
+            n = -(-len(waiting) // heads)
+            spread_out, waiting, heads = spread_out + waiting[:n], waiting[n:], heads - 1
+        seen.add(group)
+        spread_out.append(item)
+    return spread_out + waiting
+
+
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist looks at the marks in the same hook
 def pytest_collection_modifyitems(items):
     items.sort(key=rank)
+    items[:] = spread(items)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(group_of(item)))
 
