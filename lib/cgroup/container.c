@@ -66,16 +66,23 @@ static bool is_pod(const char *part, char *uid, size_t size)
 	return true;
 }
 
-bool cgroup_is_pod(const char *path)
+/* The same for a cgroup's path. */
+static bool pod_of_path(const char *path, char *uid, size_t size)
 {
 	const char *last = strrchr(path, '/');
-	char uid[40];
 
-	return is_pod(last ? last + 1 : path, uid, sizeof(uid));
+	return is_pod(last ? last + 1 : path, uid, size);
 }
 
-/* "NAMESPACE/NAME" from its folder's; neither has a "_". "" if there is none. */
-static void find_pod(const char *pods, const char *uid, char *name, size_t size)
+bool cgroup_is_pod(const char *path)
+{
+	char uid[40];
+
+	return pod_of_path(path, uid, sizeof(uid));
+}
+
+/* Its NAMESPACE/NAME from its folder's name; neither has a "_". False, and "", if there is none. */
+static bool find_pod(const char *pods, const char *uid, char name[POD_NAME_LEN])
 {
 	const struct dirent *entry;
 	DIR *dir = opendir(pods);
@@ -86,11 +93,12 @@ static void find_pod(const char *pods, const char *uid, char *name, size_t size)
 			   *end = middle ? strchr(middle + 1, '_') : NULL;
 
 		if (end && !strcmp(end + 1, uid))
-			snprintf(name, size, "%.*s/%.*s", (int)(middle - entry->d_name),
+			snprintf(name, POD_NAME_LEN, "%.*s/%.*s", (int)(middle - entry->d_name),
 				 entry->d_name, (int)(end - middle - 1), middle + 1);
 	}
 	if (dir)
 		closedir(dir);
+	return *name;
 }
 
 bool cgroup_container(const char *path, const char *pods, char *name, size_t size)
@@ -102,11 +110,7 @@ bool cgroup_container(const char *path, const char *pods, char *name, size_t siz
 	*name = 0;
 	for (char *part = strtok_r(copy, "/", &rest); part && !*name;
 	     parent = part, part = strtok_r(NULL, "/", &rest)) {
-		if (is_pod(part, uid, sizeof(uid)))
-			find_pod(pods, uid, pod, sizeof(pod));
-		else
-			pod[0] = 0;
-		if (pod[0])
+		if (is_pod(part, uid, sizeof(uid)) && find_pod(pods, uid, pod))
 			snprintf(name, size, "pod %s", pod);
 		for (size_t i = 0; i < sizeof(namings) / sizeof(namings[0]) && !*name; i++)
 			if (is_named(&namings[i], parent, part, &len, &found))
@@ -127,13 +131,11 @@ struct pods_walk {
 static int visit_pod(const char *path, void *data)
 {
 	struct pods_walk *walk = data;
-	const char *last = strrchr(path, '/');
-	char uid[40], name[POD_NAME_LEN] = "";
+	char uid[40], name[POD_NAME_LEN];
 	struct stat st;
 
-	if (last && is_pod(last + 1, uid, sizeof(uid)) && !stat(path, &st) && !st.st_uid)
-		find_pod(walk->folder, uid, name, sizeof(name));
-	if (!name[0])
+	if (!pod_of_path(path, uid, sizeof(uid)) || stat(path, &st) || st.st_uid ||
+	    !find_pod(walk->folder, uid, name))
 		return 0;
 	walk->list = mem_grow(walk->list, walk->n, sizeof(*walk->list));
 	strcpy(walk->list[walk->n].name, name);
