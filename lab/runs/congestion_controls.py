@@ -64,11 +64,11 @@ def guest_path(cc):
 
 def word(cc):
     """The name that a flow uses for it, as a word of the guest's shell. The guest knows an object's name only after it
-    has registered it."""
+    has registered it: scenario.sh writes it into a file."""
     if is_built_here(cc):
         return name_of_object(cc)
     if is_object(cc):
-        return f'"${{registered[{guest_path(cc)}]}}"'
+        return f'"$(<{guest_path(cc)}.name)"'
     module = MODULE_FILE.fullmatch(cc)
     return module.group(1) if module else cc
 

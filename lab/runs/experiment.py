@@ -253,17 +253,24 @@ def _bdp(point):
     return point["link.rate"] / 8 * point["path.delay"] / 1e6
 
 
+def _or_fail(line):
+    return f"{line} || fail {shlex.quote(line)}"
+
+
+def hosts_line(point):
+    """The line that makes the hosts and the wires between them. Nothing of it is random."""
+    wan = "wan" if _needs_wan(point) else ""
+    return _or_fail(f"make_path {point['path.mtu']} {point['path.gso']} {point['sender.qdisc']} {wan}")
+
+
 def path_lines(point, receivers=()):
-    """The lines that make the path, with receivers at its end."""
+    """The lines that give the path between the hosts its queues and delays, with receivers at its end."""
     values = point.values
-    wan = _needs_wan(point)
     sysctls = [shlex.quote(f"net.ipv4.{name}={value}") for name, value in point.sysctls.items()]
-    lines = [f"make_path {point['path.mtu']} {point['path.gso']} {point['sender.qdisc']} "
-             f"{'wan' if wan else ''}",
-             *([f"sysctl -qw net.ipv4.tcp_mem='{TCP_MEM}'"] if _bdp(point) > LARGE_BDP else []),
+    lines = [*([f"sysctl -qw net.ipv4.tcp_mem='{TCP_MEM}'"] if _bdp(point) > LARGE_BDP else []),
              f"tune {point['receiver.buffer']} {1 if point['link.ecn'] else 0} {' '.join(sysctls)}",
              *_bottleneck("add", point, values),
-             *(_wan("add", point, values) if wan else []),
+             *(_wan("add", point, values) if _needs_wan(point) else []),
              *_return("add", point, values),
              *_policer(point),
              " ".join([f"serve {len(point.flows)}", *receivers])]
@@ -271,7 +278,7 @@ def path_lines(point, receivers=()):
         lines.append(f"clamp_cwnd {point['sender.cwnd_clamp']}")
     if point["uptime"]:
         lines.append(f"wait_for_uptime {point['uptime'] // 1000000}")
-    return [f"{line} || fail {shlex.quote(line)}" for line in lines]
+    return [*map(_or_fail, lines)]
 
 
 def _load_line(name, params):
@@ -319,11 +326,16 @@ def words():
     return "".join(part.read_text() for part in (PATH, HERE / "scenario.sh"))
 
 
+def prepare(run):
+    """The script that loads the congestion controls and makes the hosts: once for all runs that have the same."""
+    return words() + "\n".join([*load_lines(run), hosts_line(run.point)]) + "\n"
+
+
 def script(run):
-    """The script that the guest runs. All runs of a comparison have the same processes in their guests: a program that
-    watches one of them watches all."""
+    """The script that the guest runs after prepare(). All runs of a comparison have the same processes in their guests: a program
+    that watches one of them watches all."""
     point = run.point
-    lines = [*load_lines(run), *path_lines(point, receivers_of(run))]
+    lines = path_lines(point, receivers_of(run))
     if is_streamed(run):
         lines.append(f"stream_bbr {point['stream']}")
     if run.recorded:
@@ -361,7 +373,7 @@ def _image(run, kernel):
     files = [cc for cc in loaded_ccs(run) if congestion_controls.is_file(cc)]
     stalls = {f"/{STALL.name}": STALL} if _stall_lines(run.point) else {}
     bpftool = ["bpftool"] if stalls or any(map(congestion_controls.is_object, files)) else []
-    return guest.initramfs(kernel, script(run), programs=programs_of(run) + bpftool, modules=modules(run),
+    return guest.initramfs(kernel, script(run), programs=programs_of(run) + bpftool, modules=modules(run), prepare=prepare(run),
                            files={**FILES, **stalls, **{congestion_controls.guest_path(cc): cc for cc in sorted(files)}})
 
 
@@ -470,7 +482,7 @@ def shell(found, key):
     hints = [f"ip netns exec snd flow -c 10.0.2.1 -p 5201 -C {cc} send:5000 &",
              *(["bbrmon stream --every round"] if MONITOR.exists() else [])]
     run = Run(point, cc, 1, key)
-    lines = [*load_lines(run), *path_lines(point, receivers_of(run))]
+    lines = [*load_lines(run), hosts_line(point), *path_lines(point, receivers_of(run))]
     text = words() + "\n".join(lines) + SHELL.format(name=found.name, hints="\n  ".join(hints))
     ours = [program for program in PROGRAMS if program.exists()]
     image = guest.initramfs(kernel, text, programs=[*ours, "bpftool"], files=FILES, modules=modules(run))

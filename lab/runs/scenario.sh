@@ -25,11 +25,10 @@ load() { # bbrctl's options
 	bbrctl load "$@" >$OUT/bbrctl 2>&1 || fail "$(cat $OUT/bbrctl)"
 }
 
-declare -A registered=() # the name of each object
-register() { # object
+register() { # object; writes its name into a file beside it
 	bpftool struct_ops register "$1" >$OUT/bpftool 2>&1 || fail "$1: $(cat $OUT/bpftool)"
-	registered[$1]=$(sed -n 's/^Registered tcp_congestion_ops \([^ ]*\) .*/\1/p' $OUT/bpftool)
-	[ -n "${registered[$1]}" ] || fail "$1 has no congestion control: $(cat $OUT/bpftool)"
+	sed -n 's/^Registered tcp_congestion_ops \([^ ]*\) .*/\1/p' $OUT/bpftool >"$1.name"
+	[ -s "$1.name" ] || fail "$1 has no congestion control: $(cat $OUT/bpftool)"
 }
 
 stream_bbr() { # how often

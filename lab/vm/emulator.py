@@ -149,12 +149,13 @@ def _words(kernel, initrd, given, cpu, line, ram=None, shared=False):
             "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", line]
 
 
-def write_given(file, seed=0, archive=b""):
+def write_given(file, seed=0, prepared=b"", own=b""):
     """Writes the file that start.c reads."""
-    if len(archive) > (GIVEN_MB << 20) - 16:
-        raise LabError(f"a guest can be given {GIVEN_MB} MB of programs and files, not {len(archive) >> 20}")
+    data = b"".join(number.to_bytes(8, "little") for number in (seed, len(prepared), len(own))) + prepared + own
+    if len(data) > GIVEN_MB << 20:
+        raise LabError(f"a guest can be given {GIVEN_MB} MB of programs and files, not {len(data) >> 20}")
     with open(file, "wb") as out:
-        out.write(len(archive).to_bytes(8, "little") + seed.to_bytes(8, "little") + archive)
+        out.write(data)
         out.truncate(GIVEN_MB << 20)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs a shell script in a kernel under emulation, in deterministic virtual time.
 
-A run is a function of kernel, archive, script and seed, on any host. It starts from a booted kernel: see snapshot.py.
+A run is a function of kernel, image and seed, on any host. It starts from a booted kernel, or from one that has done what
+several runs begin with: see snapshot.py.
 """
 import dataclasses
 import pathlib
@@ -33,12 +34,12 @@ initramfs = archives.of_run
 
 def input_hash(kernel, image, seed=1):
     """The hash of everything that a run depends on."""
-    return emulator.hash_of(emulator.boot_hash(kernel).encode(), image, str(seed).encode())
+    return emulator.hash_of(emulator.boot_hash(kernel).encode(), image.prepared, image.own, str(seed).encode())
 
 
 def input_parts(kernel, image):
     """Hashes of the larger parts, to see which of them made two runs differ."""
-    return {"kernel": emulator.kernel_hash(kernel.image), "initramfs": emulator.hash_of(archives.base(), image),
+    return {"kernel": emulator.kernel_hash(kernel.image), "initramfs": emulator.hash_of(archives.base(), image.prepared, image.own),
             "qemu": emulator.path_and_version()[1].decode()}
 
 
@@ -74,23 +75,23 @@ def _debug(debug, stub, guest, lines):
         guest.stop()
 
 
-def _booting(kernel, folder, given, extra):
+def _booting(kernel, _image, folder, given, extra):
     """A guest that is paused before its first instruction."""
     (folder / "initrd").write_bytes(archives.base())
     command = [*emulator.words(kernel, folder / "initrd", given), "-action", "panic=none", *extra]
     return Emulator(folder, command)
 
 
-def _loaded(kernel, folder, given, extra):
+def _loaded(kernel, image, folder, given, extra):
     """A guest that is paused at the snapshot. A snapshot that cannot be loaded is made again, once."""
-    found = snapshot.find(kernel)
+    found = snapshot.find(kernel, image.prepared)
     try:
         return snapshot.load(found, kernel, folder, given, extra)
     except EmulatorError as error:
         print(f"lab: a snapshot of kernel {kernel.key} cannot be loaded and is made again: {error}",
               file=sys.stderr, flush=True)
         snapshot.discard(found)
-    return snapshot.load(snapshot.find(kernel), kernel, folder, given, extra)
+    return snapshot.load(snapshot.find(kernel, image.prepared), kernel, folder, given, extra)
 
 
 def run(kernel, image, timeout_s=1800, seed=1, on_line=None, debug=None, boot=False):
@@ -100,9 +101,9 @@ def run(kernel, image, timeout_s=1800, seed=1, on_line=None, debug=None, boot=Fa
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         given = folder / "given"
-        emulator.write_given(given, seed, image)
+        emulator.write_given(given, seed, image.prepared, image.own)
         stub = ["-gdb", f"unix:{folder}/gdb,server=on,wait=off"] if debug else []
-        with (_booting if boot else _loaded)(kernel, folder, given, stub) as guest:
+        with (_booting if boot else _loaded)(kernel, image, folder, given, stub) as guest:
             lines = []
             reader = threading.Thread(target=_read_console, args=(guest, lines, on_line))
             reader.start()
@@ -126,7 +127,7 @@ def shell(kernel, image):
     with tempfile.TemporaryDirectory(prefix="bbr-lab-") as folder:
         folder = pathlib.Path(folder)
         (folder / "initrd").write_bytes(archives.base())
-        emulator.write_given(folder / "given", 1, image)
+        emulator.write_given(folder / "given", 1, image.prepared, image.own)
         words = [word for word in emulator.words(kernel, folder / "initrd", folder / "given")
                  if word not in ("-icount", emulator.ICOUNT)]
         words += ["-action", "panic=none", "-monitor", "none", "-chardev", "stdio,id=terminal,signal=off",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Archives for guests: the initramfs that each kernel boots, and what a run unpacks over it."""
+import dataclasses
 import functools
 import gzip
 import lzma
@@ -20,7 +21,8 @@ BEGIN, END = "@@BEGIN", "@@END"
 # Bash makes its random numbers from the time, its process id and its addresses, which are the same for each seed.
 SEED_BASH = "RANDOM=$SRANDOM\n"
 
-# Everything before start is part of the snapshot.
+# The emulator can make a snapshot of the guest at each `start`: see snapshot.py. What prepare.sh prints is printed by each run, so
+# that a run is the same with and without the snapshot.
 INIT = f"""#!/bin/busybox sh
 export PATH=/bin:/sbin HOME=/root TERM=dumb
 mount -t proc p /proc; mount -t sysfs s /sys; mount -t devtmpfs d /dev
@@ -30,10 +32,19 @@ mount -t bpf b /sys/fs/bpf; mount -t cgroup2 c /sys/fs/cgroup
 mount -t tracefs t /sys/kernel/tracing 2>/dev/null
 ip link set lo up
 stty -F /dev/ttyS1 raw 2>/dev/null
-start | cpio -idu 2>/dev/null
-for m in /mods/*.ko; do [ -e "$m" ] && insmod "$m"; done 2>/dev/null
+add_modules() {{ for m in /mods/*.ko; do [ -e "$m" ] && insmod "$m"; done 2>/dev/null; }}
+start 0 | cpio -idu 2>/dev/null
+prepared=0
+if [ -e /prepare.sh ]; then
+	add_modules
+	/bin/bash /prepare.sh </dev/null >/prepared 2>&1
+	prepared=$?
+fi
+start 1 | cpio -idu 2>/dev/null
+[ -e /prepare.sh ] || add_modules
 echo "{BEGIN} $(uname -r)"
-/bin/bash /run.sh </dev/null
+[ ! -e /prepared ] || cat /prepared
+[ $prepared = 0 ] && /bin/bash /run.sh </dev/null
 echo "{END} $?"
 poweroff -f
 """
@@ -169,8 +180,18 @@ def of_init(program):
     return _entry("init", 0o100755, program.read_bytes()) + END_OF_ARCHIVE
 
 
-def of_run(kernel, script, programs=(), files=None, modules=()):
-    """The archive that a run on the kernel unpacks over the base, as bytes. script: text, which bash runs last;
-    files: path in the guest -> source."""
-    return (_without_script(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules)) +
-            _entry("run.sh", 0o100755, (SEED_BASH + script).encode()) + END_OF_ARCHIVE)
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """What a run unpacks over the base: two archives, one after the other."""
+    prepared: bytes  # empty, or has the script prepare.sh; the lab keeps the guest as it leaves it, whatever the seed
+    own: bytes
+
+
+def of_run(kernel, script, programs=(), files=None, modules=(), prepare=None):
+    """The image of a run on the kernel. script: text, which bash runs last; files: path in the guest -> source. prepare: the part
+    of the script that many runs begin with, if it takes long. It runs once for all of them, in a shell of its own."""
+    tree = _without_script(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules))
+    run = _entry("run.sh", 0o100755, (SEED_BASH + script).encode()) + END_OF_ARCHIVE
+    if prepare is None:
+        return Image(b"", tree + run)
+    return Image(tree + _entry("prepare.sh", 0o100755, prepare.encode()) + END_OF_ARCHIVE, run)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Keeps guests that have booted in the lab's cache: a boot is a function of its inputs, so one is enough.
+"""Keeps guests in the lab's cache that have booted, and those that have then done what several runs begin with: both are
+functions of their inputs, so once is enough.
 
 A snapshot is a folder, named after the hash of the inputs. It contains the initramfs, the guest's memory as a file (with
 holes where it is zero), and the state of CPU and devices. A guest that starts from it maps the memory and writes to
@@ -9,6 +10,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 
 from vm import archive, emulator, initramfs
@@ -16,7 +18,8 @@ from vm.emulator import Emulator, EmulatorError
 from vm.kernels import CACHE, LabError
 
 FOLDER = CACHE / "snapshots"
-MOST = 16  # of some 150 MB; those used longest ago go
+MOST = 24  # of some 150 MB; those used longest ago go
+GIVEN_BLOCK = b"0000:00:1f.0/given"  # the name of the device's memory in a state, before its size and its place
 IGNORE_FILES = [{"capability": name, "state": True} for name in ("x-ignore-shared", "events")]
 
 
@@ -34,7 +37,34 @@ def _migrated(guest):
         raise EmulatorError("the emulator could not move the guest's state")
 
 
-def _make(kernel, folder):
+def _forget_place(state):
+    """QEMU compares the place of memory that is in a file with the place in the state, and has not read yet where the guest put its
+    devices. So the state must say what a new emulator has: the memory of a device is nowhere."""
+    data = bytearray(state.read_bytes())
+    begin, size = data.index(GIVEN_BLOCK) + len(GIVEN_BLOCK), (emulator.GIVEN_MB << 20).to_bytes(8, "big")
+    if data[begin:begin + 8] != size:
+        raise LabError("the emulator writes its state in another format than the lab knows")
+    data[begin + 8:begin + 16] = bytes(8)
+    state.write_bytes(data)
+
+
+def _keep(guest, folder):
+    """Lets the guest go on to its next `start`, and keeps its state there."""
+    guest.tell("cont")
+    try:
+        guest.wait_for("GUEST_PANICKED")
+        guest.wait_for("STOP")
+    except EmulatorError as error:
+        raise LabError(f"the guest ended before its script ({error}); its console ended with:\n" +
+                       guest.console.read_text(errors="replace")[-2000:]) from error
+    with open(folder / "state", "wb") as state:
+        guest.pass_file("state", state)
+    guest.tell("migrate", uri="fd:state")
+    _migrated(guest)
+    _forget_place(folder / "state")
+
+
+def _boot(kernel, folder):
     (folder / "initrd").write_bytes(initramfs.base())
     with open(folder / "ram", "wb") as ram:
         ram.truncate(kernel.memory_mb << 20)
@@ -44,17 +74,17 @@ def _make(kernel, folder):
         command = emulator.words(kernel, folder / "initrd", outside / "given", folder / "ram", shared=True)
         with Emulator(outside, [*command, "-action", "panic=pause"]) as guest:
             guest.tell("migrate-set-capabilities", capabilities=IGNORE_FILES)
-            guest.tell("cont")
-            try:
-                guest.wait_for("GUEST_PANICKED")
-                guest.wait_for("STOP")
-            except EmulatorError as error:
-                raise LabError(f"the guest did not boot ({error}); its console ended with:\n" +
-                               guest.console.read_text(errors="replace")[-2000:]) from error
-            with open(folder / "state", "wb") as state:
-                guest.pass_file("state", state)
-            guest.tell("migrate", uri="fd:state")
-            _migrated(guest)
+            _keep(guest, folder)
+
+
+def _prepare(kernel, booted, archive_, folder):
+    """Makes a snapshot of what comes of a booted guest that gets the archive."""
+    subprocess.run(["cp", "--sparse=always", booted / "initrd", booted / "ram", booted / "state", folder], check=True)
+    with tempfile.TemporaryDirectory(prefix="bbr-lab-") as outside:
+        outside = pathlib.Path(outside)
+        emulator.write_given(outside / "given", prepared=archive_)
+        with load(folder, kernel, outside, outside / "given", shared=True) as guest:
+            _keep(guest, folder)
 
 
 def _sync(folder):
@@ -72,9 +102,9 @@ def _remove_old():
         shutil.rmtree(path)
 
 
-def find(kernel):
-    """The folder of the kernel's snapshot. Makes it if it is not there."""
-    folder = FOLDER / emulator.boot_hash(kernel)
+def _find(name, make):
+    """The folder of that name. make(folder) makes its files if it is not there."""
+    folder = FOLDER / name
     with contextlib.suppress(FileNotFoundError):
         os.utime(folder)
         return folder
@@ -84,11 +114,20 @@ def find(kernel):
                 shutil.rmtree(partial)
             partial = folder.with_suffix(".partial")
             partial.mkdir()
-            _make(kernel, partial)
+            make(partial)
             _sync(partial)
             partial.rename(folder)
             _remove_old()
     return folder
+
+
+def find(kernel, prepared=b""):
+    """The folder of the kernel's snapshot, after the boot, or after what the archive prepares. Makes it if it is not there."""
+    boot = emulator.boot_hash(kernel)
+    booted = _find(boot, lambda folder: _boot(kernel, folder))
+    if not prepared:
+        return booted
+    return _find(emulator.hash_of(boot.encode(), prepared), lambda folder: _prepare(kernel, booted, prepared, folder))
 
 
 def discard(folder):
@@ -96,10 +135,11 @@ def discard(folder):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def load(found, kernel, outside, given, extra=()):
-    """A guest that is paused at the snapshot in the folder found. extra: more options for QEMU."""
-    command = [*emulator.words(kernel, found / "initrd", given, found / "ram"), "-action", "panic=none",
-               "-incoming", "defer", *extra]
+def load(found, kernel, outside, given, extra=(), shared=False):
+    """A guest that is paused at the snapshot in the folder found. extra: more options for QEMU. shared: the guest writes to the
+    snapshot's own memory, and stops at its next `start`."""
+    command = [*emulator.words(kernel, found / "initrd", given, found / "ram", shared),
+               "-action", "panic=pause" if shared else "panic=none", "-incoming", "defer", *extra]
     guest = Emulator(outside, command)
     try:
         guest.tell("migrate-set-capabilities", capabilities=IGNORE_FILES)

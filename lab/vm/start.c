@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ends the boot of a guest of the lab. Everything before it is the same for all runs on a kernel; what
- * comes after it is this run's own. In between the emulator makes its snapshot, or goes on from it.
+ * start 0 ends the boot of a guest of the lab, start 1 what it prepares for several runs. Everything before
+ * them is the same for many runs, so there the emulator makes a snapshot, or goes on from one.
  *
- * The host gives a run a number and an archive, in the memory of a PCI device. The number goes into the
- * kernel's random numbers, the archive to standard output. Exits with 1 and a message if anything fails.
+ * The host gives a run a seed and two archives, in the memory of a PCI device. The seed goes into the
+ * kernel's random numbers, archive 0 or 1 to standard output. What is prepared has the seed 0, so that it
+ * does not depend on the run's. Exits with 1 and a message if anything fails.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -25,9 +26,9 @@
 #define SEED_BITS 256 /* what the kernel wants before it takes its random numbers as seeded */
 
 struct given {
-	uint64_t archive_bytes;
 	uint64_t seed;
-	uint8_t archive[];
+	uint64_t bytes[2]; /* of the archives */
+	uint8_t archives[];
 };
 
 static const struct given *map_given(void)
@@ -55,25 +56,32 @@ static void seed_random(uint64_t seed)
 	close(fd);
 }
 
-int main(void)
+static void write_archive(const struct given *given, int n)
 {
-	const struct given *given = map_given();
+	const uint8_t *archive = given->archives + (n ? given->bytes[0] : 0);
 	uint64_t written = 0;
 
-	if (ioperm(PANIC_PORT, 1, 1))
-		err(1, "port %#x", PANIC_PORT);
-	outb(PANICKED, PANIC_PORT); /* nothing of what the host gives may be read before */
-
-	seed_random(given->seed);
-	if (given->archive_bytes > DEVICE_BYTES - sizeof(*given))
-		errx(1, "the archive is too large");
-	while (written < given->archive_bytes) {
-		ssize_t bytes = write(STDOUT_FILENO, given->archive + written,
-				      given->archive_bytes - written);
+	while (written < given->bytes[n]) {
+		ssize_t bytes = write(STDOUT_FILENO, archive + written, given->bytes[n] - written);
 
 		if (bytes < 0)
 			err(1, "standard output");
 		written += bytes;
 	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct given *given = map_given();
+	int n = argc == 2 && !strcmp(argv[1], "1");
+
+	if (ioperm(PANIC_PORT, 1, 1))
+		err(1, "port %#x", PANIC_PORT);
+	outb(PANICKED, PANIC_PORT); /* nothing of what the host gives may be read before */
+
+	seed_random(n ? given->seed : 0);
+	if (given->bytes[0] + given->bytes[1] > DEVICE_BYTES - sizeof(*given))
+		errx(1, "the archives are too large");
+	write_archive(given, n);
 	return 0;
 }

@@ -44,8 +44,49 @@ def test_same_inputs_same_bytes(kernel):
     assert first.console.splitlines()[-1].startswith("17672256")  # the first of January 2026
 
 
+# What a run prepares goes on in it: files, processes, namespaces, BPF programs.
+PREPARE = """
+echo prepared $RANDOM
+bbrctl load --name prepared
+ip netns add apart
+ip netns exec apart ip link set lo up
+ip netns exec apart flow -l 5001 &
+date +%s.%N
+"""
+PREPARED = """
+ip netns exec apart flow -c 127.0.0.1 -p 5001 -C prepared bytes:100000
+date +%s.%N
+head -c 8 /dev/urandom | od -An -tx8
+"""
+
+
+def prepared_image(kernel, prepare=PREPARE, script=PREPARED):
+    return guest.initramfs(kernel, script, programs=[BUILD / "flow", BUILD / "bbrctl"], prepare=prepare)
+
+
 def test_a_boot_gives_what_its_snapshot_gives(kernel):
     assert guest.run(kernel, image(kernel)) == guest.run(kernel, image(kernel), boot=True)
+
+
+def test_what_is_prepared_gives_what_its_boot_gives(kernel, no_snapshots):
+    """Once for all seeds, whose random numbers are their own all the same."""
+    first, same, other = (guest.run(kernel, prepared_image(kernel), seed=seed) for seed in (1, 1, 2))
+    assert first == same == guest.run(kernel, prepared_image(kernel), boot=True)
+    assert len(snapshots(no_snapshots)) == 2  # the boot's, and that of what is prepared
+    assert first.status == 0 and '"cc":"prepared"' in first.console and '"received_bytes":100000' in first.console
+    one, two = (result.console.splitlines() for result in (first, other))
+    assert one[0].startswith("prepared ") and one[:3] == two[:3] and one[-1] != two[-1]
+
+
+def test_what_fails_to_be_prepared_is_shown_by_each_run(kernel):
+    for _ in range(2):
+        result = guest.run(kernel, prepared_image(kernel, "echo no such thing\nexit 7\n"))
+        assert (result.status, result.console) == (1, "no such thing")
+
+
+def test_a_guest_that_ends_while_it_prepares(kernel):
+    with pytest.raises(kernels.LabError, match="(?s)the guest ended before its script.*so far"):
+        guest.run(kernel, prepared_image(kernel, "echo so far >/dev/console\nsleep 1\npoweroff -f\nsleep 1000\n"))
 
 
 def test_busy_host_same_bytes(kernel):
@@ -202,7 +243,7 @@ def test_a_damaged_snapshot_is_made_again(kernel, tmp_path, capsys, monkeypatch,
         subprocess.run(["cp", "-a", *good.iterdir(), folder], check=True)
 
     monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
-    monkeypatch.setattr(snapshot, "_make", copy)
+    monkeypatch.setattr(snapshot, "_boot", copy)
     damaged = snapshot.find(kernel) / file
     if file == "initrd":
         damaged.unlink()
@@ -221,14 +262,14 @@ def test_a_snapshot_that_is_always_damaged_is_an_error(kernel, tmp_path, monkeyp
             (folder / name).touch()
 
     monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
-    monkeypatch.setattr(snapshot, "_make", make_nothing)
+    monkeypatch.setattr(snapshot, "_boot", make_nothing)
     with pytest.raises(kernels.LabError, match="the emulator (ended|could not)"):
         guest.run(kernel, image(kernel))
 
 
 def test_snapshots_used_longest_ago_go(kernel, tmp_path, monkeypatch):
     monkeypatch.setattr(snapshot, "FOLDER", tmp_path)
-    monkeypatch.setattr(snapshot, "_make", lambda *_: None)
+    monkeypatch.setattr(snapshot, "_boot", lambda *_: None)
     for n in range(snapshot.MOST + 1):
         (tmp_path / str(n)).mkdir()
         os.utime(tmp_path / str(n), (n, n))

@@ -460,7 +460,8 @@ link.rate = "1mbit"
     settings = [("path.loss", "1%"), ("path.loss_burst", "4"), ("path.jitter", "2ms"),
                 ("path.ack_aggregation", "10ms"), ("path.ack_loss", "5%"), ("path.reorder", "2%")]
     (point,) = scenario.load(small(text), settings).points()
-    script = experiment.script(experiment.Run(point, "bpf_bbr", 1, "6.12"))
+    run = experiment.Run(point, "bpf_bbr", 1, "6.12")
+    script = experiment.prepare(run) + experiment.script(run)
     for words in ("make_path 1500 1 fq wan", "tune 1048576 0", "netem rate 5000000bit limit 50",
                   "reorder 2%", "loss gemodel 0.252525% 25%", "delay 20000us 2000us",
                   "loss random 5%", "slot 10000us 10000us", "delay 30000us", "sport 5201",
@@ -509,7 +510,7 @@ path.ack_loss = "100%"
                 ("sender.cwnd_clamp", "7"), ("sysctl.tcp_dsack", "0"), ("uptime", "297s")]
     (point,) = scenario.load(small(text), settings).points()
     run = experiment.Run(point, "bbr", 1, "6.12")
-    script = experiment.script(run)
+    script = experiment.prepare(run) + experiment.script(run)
     for words in ("make_path 576 4 none", "net.ipv4.tcp_dsack=0", "clamp_cwnd 7",
                   "wait_for_uptime 297", "-C reno -M 500 cc:cubic bytes:1024 cc:bbr cc:cubic",
                   "-C bbr -n 3", "delay 20000us loss random 100%"):
@@ -606,7 +607,7 @@ def test_every_run_of_a_comparison_has_the_same_programs(small):
     assert results["bpf_bbr"]["processes"] == results["cubic"]["processes"]
     assert results["cubic"]["processes"].count("bbrmon") == 2
     scripts = {experiment.script(run).replace(f"-C {run.cc} ", "-C X ") for run in runs}
-    assert len(scripts) == 1 and len({tuple(experiment.modules(run)) for run in runs}) == 1
+    assert len(scripts) == len({experiment.prepare(run) for run in runs}) == len({tuple(experiment.modules(run)) for run in runs}) == 1
 
 
 def test_an_object_of_ones_own(small, tmp_path):

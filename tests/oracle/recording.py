@@ -86,7 +86,7 @@ def runs_of(found, kernel, seeds):
 
 def _commands(run, point):
     """The commands that set up a point's path and its flows."""
-    return experiment.path_lines(point), experiment.flow_lines(experiment.Run(point, CC, run.seed, run.kernel))
+    return [experiment.hosts_line(point), *experiment.path_lines(point)], experiment.flow_lines(experiment.Run(point, CC, run.seed, run.kernel))
 
 
 def _about(run):
