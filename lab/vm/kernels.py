@@ -10,7 +10,8 @@ import re
 from vm import archive
 from vm.archive import CACHE, LabError
 
-# What tests a kernel: `make check` and `make lab-matrix`; the latter alone, also for other flavours of the same kernels;
+# What tests a kernel: `make check` and `make lab-matrix`, the oldest, the one that most people run, and the newest; the latter alone,
+# those in between, and other flavours;
 # `make check-arm64`; bbrctl refuses it.
 CHECK, MATRIX, FLAVOUR, ARM64, REFUSED = "check", "matrix", "flavour", "arm64", "refused"
 
@@ -40,11 +41,11 @@ TABLE = {
     "6.12": Listed(CLOUD_6_12, CHECK, newer_tools=True),
     "6.16": Listed(r"linux-image-6\.16\.[0-9]+\+deb13-cloud-amd64", MATRIX),
     "6.17": Listed(r"linux-image-6\.17\.[0-9]+\+deb13-cloud-amd64", MATRIX),
-    "6.18": Listed(r"linux-image-6\.18\.[0-9]+\+deb13-cloud-amd64", CHECK),
+    "6.18": Listed(r"linux-image-6\.18\.[0-9]+\+deb13-cloud-amd64", MATRIX),
     "6.19": Listed(r"linux-binary-6\.19\.[0-9]+\+deb13-cloud-amd64", MATRIX, modules=False),
     "7.0": Listed(r"linux-binary-7\.0\.[0-9]+\+deb13-cloud-amd64", MATRIX, modules=False),
     "7.1": Listed(r"linux-binary-7\.1\.[0-9]+\+deb13-cloud-amd64", MATRIX, modules=False),
-    "7.2": Listed(r"linux-binary-7\.2\.[0-9]+\+deb13-cloud-amd64", CHECK),
+    "7.2": Listed(r"linux-binary-7\.2\.[0-9]+\+deb13-cloud-amd64", MATRIX),
     "7.3": Listed(r"linux-binary-unsigned-7\.3\.[0-9]+\+deb13-cloud-amd64", CHECK),
     # A kernel that is locked down takes no modules from the lab, which does not load the keys that they are signed with.
     "6.1+rt": Listed(r"linux-image-6\.1\.0-[0-9]+-rt-amd64", FLAVOUR),
