@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "machine/plan.h"
 #include "tuning/param.h"
@@ -325,6 +326,59 @@ void plan_make(const struct machine *wanted, const struct machine *found, const 
 	plan_routes(&p);
 	if (plan->n)
 		qsort(plan->step, plan->n, sizeof(*plan->step), by_kind);
+}
+
+/* A pod's rule has its cgroup; the kernel may have those of pods that are gone. */
+static bool is_of_pod(const struct bbr_rule *rule)
+{
+	char path[4096];
+
+	if (!(rule->fields & BBR_RULE_CGROUP))
+		return false;
+	cgroup_path(rule->cgroup, path, sizeof(path));
+	return !path[0] || cgroup_is_pod(path);
+}
+
+/* True if the rules differ only in those of pods, for which the file has a line. */
+static bool differ_in_pods(const struct machine *wanted, const struct step *s)
+{
+	__u32 i = 0, k = 0;
+	bool has_line = false;
+
+	for (size_t p = 0; p < wanted->n_pods; p++)
+		has_line |= wanted->pods[p].is_rule && !strcmp(wanted->pods[p].name, s->name);
+	if (!has_line)
+		return false;
+	for (;;) {
+		while (i < s->wanted->rules.n && is_of_pod(&s->wanted->rules.rule[i]))
+			i++;
+		while (k < s->found->rules.n && is_of_pod(&s->found->rules.rule[k]))
+			k++;
+		if (i == s->wanted->rules.n || k == s->found->rules.n)
+			return i == s->wanted->rules.n && k == s->found->rules.n;
+		if (!machine_same_rule(s->wanted, i++, s->found, k++))
+			return false;
+	}
+}
+
+bool step_is_followed(const struct machine *wanted, const struct step *s)
+{
+	const struct machine_route *r = s->route_found;
+
+	switch (s->found ? s->kind : STEP_LOAD) {
+	case STEP_ROUTE:
+		return true;
+	case STEP_ROUTE_BACK:
+		return machine_route(wanted, r->inode, &r->is.to);
+	case STEP_RULES:
+		return differ_in_pods(wanted, s);
+	case STEP_ATTACH:
+		return cgroup_is_pod(s->wanted_at->path);
+	case STEP_DETACH:
+		return wanted->n_pods && cgroup_is_pod(s->found_at->path);
+	default:
+		return false;
+	}
 }
 
 void plan_free(struct plan *plan)

@@ -67,6 +67,9 @@ void plan_make(const struct machine *wanted, const struct machine *found, const 
 	       bool prune, struct plan *plan);
 void plan_free(struct plan *plan);
 
+/* True if routes or pods that came, changed or went may be the reason for the step. */
+bool step_is_followed(const struct machine *wanted, const struct step *s);
+
 /* Prints a line or more: what was done, or what is not as it should be. */
 void step_print(const struct step *step, bool done);
 

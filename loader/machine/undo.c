@@ -9,6 +9,7 @@
 
 #include <sys/stat.h>
 
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
@@ -258,6 +259,49 @@ static bool gather(struct keeping *k)
 	return true;
 }
 
+/* True if the file has all that is kept of instances. */
+static bool has_all(const struct machine *file, const struct machine *kept)
+{
+	bool has = true;
+
+	for (size_t i = 0; i < kept->n_instances; i++)
+		has &= !!machine_instance(file, kept->instance[i].name);
+	for (size_t i = 0; i < kept->n_defaults; i++)
+		has &= !machine_instance(kept, kept->def[i].name) ||
+		       machine_default(file, kept->def[i].inode);
+	for (size_t i = 0; i < kept->n_attached; i++)
+		has &= !machine_instance(kept, kept->attached[i].name) ||
+		       machine_attachment(file, kept->attached[i].path) ||
+		       cgroup_is_pod(kept->attached[i].path);
+	for (size_t i = 0; i < kept->n_routes; i++)
+		has &= !machine_instance(kept, kept->route[i].name) ||
+		       machine_route(file, kept->route[i].inode, &kept->route[i].is.to);
+	return has;
+}
+
+/* The text of the last apply, if nothing but routes and pods was changed since; otherwise NULL. */
+static const char *as_left(const struct undo *last, const struct keeping *k)
+{
+	const char *text = last->is_undone ? last->before : last->after;
+	struct machine left = {};
+	struct plan plan = {};
+	FILE *nowhere = mem_need(fopen("/dev/null", "we"));
+	bool same;
+
+	err_to(nowhere); /* that it names a namespace which is gone is nothing to report */
+	same = text && !undo_machine(last, !last->is_undone, &left) &&
+	       left.is_tuning == k->wanted->is_tuning && has_all(&left, &k->before);
+	err_to(NULL);
+	fclose(nowhere);
+	if (same)
+		plan_make(&left, k->found, k->only, false, &plan);
+	for (size_t i = 0; same && i < plan.n; i++)
+		same = step_is_followed(&left, &plan.step[i]);
+	plan_free(&plan);
+	machine_free(&left);
+	return same ? text : NULL;
+}
+
 static bool has_other_than(enum step_kind kind, const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
@@ -281,6 +325,7 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 	       const struct plan *plan, struct undo *u)
 {
 	struct keeping k = { wanted, found, plan, last->only, {} };
+	const char *text = NULL;
 	bool can, is_lost, stays;
 
 	if (!plan->n)
@@ -294,8 +339,9 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 		err("bbrctl apply --undo will not undo this: it takes away what a file cannot "
 		    "name");
 	if (!stays && can) {
-		u->before = is_lost ? mem_copy(last->is_undone ? last->before : last->after) :
-				      as_text(&k.before, wanted->is_tuning && k.before.n_instances);
+		text = is_lost ? (last->is_undone ? last->before : last->after) : as_left(last, &k);
+		u->before = text ? mem_copy(text) :
+				   as_text(&k.before, wanted->is_tuning && k.before.n_instances);
 		u->after = as_text(wanted, wanted->is_tuning);
 	}
 	free(k.before.instance);

@@ -120,66 +120,12 @@ static int read_again(struct following *f)
 	return has_what_to_follow(&new) ? watch_all(f) : ENDED;
 }
 
-/* A pod's rule has its cgroup; the kernel may have those of pods that are gone. */
-static bool is_of_pod(const struct bbr_rule *rule)
-{
-	char path[4096];
-
-	if (!(rule->fields & BBR_RULE_CGROUP))
-		return false;
-	cgroup_path(rule->cgroup, path, sizeof(path));
-	return !path[0] || cgroup_is_pod(path);
-}
-
-/* True if the rules differ only in those of pods, for which the file has a line. */
-static bool differ_in_pods(const struct machine *wanted, const struct step *s)
-{
-	__u32 i = 0, k = 0;
-	bool has_line = false;
-
-	for (size_t p = 0; p < wanted->n_pods; p++)
-		has_line |= wanted->pods[p].is_rule && !strcmp(wanted->pods[p].name, s->name);
-	if (!has_line)
-		return false;
-	for (;;) {
-		while (i < s->wanted->rules.n && is_of_pod(&s->wanted->rules.rule[i]))
-			i++;
-		while (k < s->found->rules.n && is_of_pod(&s->found->rules.rule[k]))
-			k++;
-		if (i == s->wanted->rules.n || k == s->found->rules.n)
-			return i == s->wanted->rules.n && k == s->found->rules.n;
-		if (!machine_same_rule(s->wanted, i++, s->found, k++))
-			return false;
-	}
-}
-
-/* What a change of a route or of a pod may be the reason for. */
-static bool is_followed(const struct machine *wanted, const struct step *s)
-{
-	const struct machine_route *r = s->route_found;
-
-	switch (s->found ? s->kind : STEP_LOAD) {
-	case STEP_ROUTE:
-		return true;
-	case STEP_ROUTE_BACK:
-		return machine_route(wanted, r->inode, &r->is.to);
-	case STEP_RULES:
-		return differ_in_pods(wanted, s);
-	case STEP_ATTACH:
-		return cgroup_is_pod(s->wanted_at->path);
-	case STEP_DETACH:
-		return wanted->n_pods && cgroup_is_pod(s->found_at->path);
-	default:
-		return false;
-	}
-}
-
 static void keep_followed_steps(const struct machine *wanted, struct plan *plan)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < plan->n; i++)
-		if (is_followed(wanted, &plan->step[i]))
+		if (step_is_followed(wanted, &plan->step[i]))
 			plan->step[n++] = plan->step[i];
 	plan->n = n;
 }

@@ -130,6 +130,11 @@ int pods_list(const char *folder, struct pod **list)
 	return 2;
 }
 
+bool cgroup_is_pod(const char *path)
+{
+	return *path != '/';
+}
+
 void pods_free(struct pod *list, int n)
 {
 	for (int i = 0; i < n; i++)

@@ -320,6 +320,15 @@ def test_undo_knows_the_lines_and_not_the_pods(bbrctl, free_name, node, tmp_path
     node.asks("apply", "--undo", "--name", name)
     saved = saved_of(bbrctl, name)
     assert len(saved["attach"]) == 2 and len(saved["rules"]) == 5
+    # The state before another file, too, has the lines and not the pods of that time.
+    other = tmp_path / "other.conf"
+    other.write_text(f"[instance {name}]\n[bulk]\ncwnd_gain = 1.5\n")
+    node.asks("apply", "--name", name, other)
+    assert not saved_of(bbrctl, name)["rules"]
+    node.make("web/front-2")
+    node.asks("apply", "--undo", "--name", name)
+    saved = saved_of(bbrctl, name)
+    assert len(saved["attach"]) == 3 and len(saved["rules"]) == 6
     bbrctl("unload", "--name", name)
 
 

@@ -397,6 +397,18 @@ def test_undo(bbrctl, machine, routes, name, tmp_path):
     assert routes.congctl(routes.near) == [None] and "congctl lock" in routes.ip("show", "exact", routes.peer).stdout
 
 
+def test_undo_brings_a_line_back_that_waits(bbrctl, machine, routes, name, tmp_path):
+    """Its network may come up after the undo."""
+    (tmp_path / "lib/bpf-bbr").mkdir(parents=True, mode=0o700)
+    own = {"prefix": ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /var/lib && exec "$@"', str(tmp_path / "lib")]}
+    machine.apply(file(name, routes.line(routes.far)), **own)
+    machine.apply(file(name, routes.line(routes.near)), **own)
+    assert f"{name}: waits: " in bbrctl("apply", "--undo", "--name", name, **own).out
+    assert routes.congctl(routes.near) == [None]
+    bbrctl("apply", "--undo", "--name", name, **own)
+    assert routes.congctl(routes.near) == [name]
+
+
 def test_killed_at_each_call(build, machine, routes, name, tmp_path):
     """The route is as before or as the file says; the next apply does the rest, and the way back leads to what was before."""
     quick = Tool(build.parent / "bbrctl")
