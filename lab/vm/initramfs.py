@@ -188,8 +188,8 @@ class Image:
 
 
 def of_run(kernel, script, programs=(), files=None, modules=(), prepare=None):
-    """The image of a run on the kernel. script: text, which bash runs last; files: path in the guest -> source. prepare: the part
-    of the script that many runs begin with, if it takes long. It runs once for all of them, in a shell of its own."""
+    """The image of a run on the kernel. script: text, which bash runs last; files: path in the guest -> source. prepare: what
+    several runs begin with, if it takes long. It runs before, in a shell of its own, and is part of a snapshot from the second run on."""
     tree = _without_script(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules))
     run = _entry("run.sh", 0o100755, (SEED_BASH + script).encode()) + END_OF_ARCHIVE
     if prepare is None:

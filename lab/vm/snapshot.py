@@ -19,6 +19,7 @@ from vm.kernels import CACHE, LabError
 
 FOLDER = CACHE / "snapshots"
 MOST = 24  # of some 150 MB; those used longest ago go
+MOST_SEEN = 1000  # names of what was prepared once
 GIVEN_BLOCK = b"0000:00:1f.0/given"  # the name of the device's memory in a state, before its size and its place
 IGNORE_FILES = [{"capability": name, "state": True} for name in ("x-ignore-shared", "events")]
 
@@ -100,6 +101,8 @@ def _remove_old():
     found = sorted((path for path in FOLDER.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
     for path in found[:-MOST]:
         shutil.rmtree(path)
+    for path in sorted(FOLDER.glob("*.seen"), key=lambda path: path.stat().st_mtime)[:-MOST_SEEN]:
+        path.unlink()
 
 
 def _find(name, make):
@@ -121,13 +124,24 @@ def _find(name, make):
     return folder
 
 
+def _was_seen(name):
+    """False for the first who asks."""
+    try:
+        (FOLDER / f"{name}.seen").touch(exist_ok=False)
+    except FileExistsError:
+        return True
+    return False
+
+
 def find(kernel, prepared=b""):
-    """The folder of the kernel's snapshot, after the boot, or after what the archive prepares. Makes it if it is not there."""
+    """The folder of the kernel's snapshot. Makes it if it is not there. After the boot; or after what the archive prepares, but not
+    for the first run that has the archive: there may be no other."""
     boot = emulator.boot_hash(kernel)
     booted = _find(boot, lambda folder: _boot(kernel, folder))
-    if not prepared:
+    name = emulator.hash_of(boot.encode(), prepared)
+    if not prepared or not _was_seen(name):
         return booted
-    return _find(emulator.hash_of(boot.encode(), prepared), lambda folder: _prepare(kernel, booted, prepared, folder))
+    return _find(name, lambda folder: _prepare(kernel, booted, prepared, folder))
 
 
 def discard(folder):
