@@ -84,13 +84,12 @@ def _booting(kernel, _image, folder, given, extra):
 
 def _loaded(kernel, image, folder, given, extra):
     """A guest that is paused at the snapshot. A snapshot that cannot be loaded is made again, once."""
-    found = snapshot.find(kernel, image.prepared)
     try:
-        return snapshot.load(found, kernel, folder, given, extra)
+        return snapshot.load(snapshot.find(kernel, image.prepared), kernel, folder, given, extra)
     except EmulatorError as error:
         print(f"lab: a snapshot of kernel {kernel.key} cannot be loaded and is made again: {error}",
               file=sys.stderr, flush=True)
-        snapshot.discard(found)
+        snapshot.discard(kernel, image.prepared)
     return snapshot.load(snapshot.find(kernel, image.prepared), kernel, folder, given, extra)
 
 

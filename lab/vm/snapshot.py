@@ -20,7 +20,7 @@ from vm.kernels import CACHE, LabError
 FOLDER = CACHE / "snapshots"
 MOST = 24  # of some 150 MB; those used longest ago go
 MOST_SEEN = 1000  # names of what was prepared once
-GIVEN_BLOCK = b"0000:00:1f.0/given"  # the name of the device's memory in a state, before its size and its place
+GIVEN_BLOCK = b"0000:00:1f.0/given"  # the name of the device's memory in a state; its size and its place follow
 IGNORE_FILES = [{"capability": name, "state": True} for name in ("x-ignore-shared", "events")]
 
 
@@ -42,10 +42,11 @@ def _forget_place(state):
     """QEMU compares the place of memory that is in a file with the place in the state, and has not read yet where the guest put its
     devices. So the state must say what a new emulator has: the memory of a device is nowhere."""
     data = bytearray(state.read_bytes())
-    begin, size = data.index(GIVEN_BLOCK) + len(GIVEN_BLOCK), (emulator.GIVEN_MB << 20).to_bytes(8, "big")
-    if data[begin:begin + 8] != size:
+    block = GIVEN_BLOCK + (emulator.GIVEN_MB << 20).to_bytes(8, "big")
+    place = data.find(block) + len(block)
+    if place < len(block):
         raise LabError("the emulator writes its state in another format than the lab knows")
-    data[begin + 8:begin + 16] = bytes(8)
+    data[place:place + 8] = bytes(8)
     state.write_bytes(data)
 
 
@@ -133,20 +134,26 @@ def _was_seen(name):
     return False
 
 
+def _names(kernel, prepared):
+    boot = emulator.boot_hash(kernel)
+    return boot, emulator.hash_of(boot.encode(), prepared)
+
+
 def find(kernel, prepared=b""):
     """The folder of the kernel's snapshot. Makes it if it is not there. After the boot; or after what the archive prepares, but not
     for the first run that has the archive: there may be no other."""
-    boot = emulator.boot_hash(kernel)
+    boot, name = _names(kernel, prepared)
     booted = _find(boot, lambda folder: _boot(kernel, folder))
-    name = emulator.hash_of(boot.encode(), prepared)
     if not prepared or not _was_seen(name):
         return booted
     return _find(name, lambda folder: _prepare(kernel, booted, prepared, folder))
 
 
-def discard(folder):
+def discard(kernel, prepared=b""):
+    """Removes what find() returns, and what that was made from."""
     with _locked():
-        shutil.rmtree(folder, ignore_errors=True)
+        for name in _names(kernel, prepared):
+            shutil.rmtree(FOLDER / name, ignore_errors=True)
 
 
 def load(found, kernel, outside, given, extra=(), shared=False):

@@ -257,6 +257,17 @@ def test_a_damaged_snapshot_is_made_again(kernel, tmp_path, capsys, monkeypatch,
     assert not capsys.readouterr().err
 
 
+def test_what_is_prepared_from_a_damaged_boot(kernel, no_snapshots, capsys):
+    image = prepared_image(kernel, "echo prepared\n", "echo run\n")
+    expected = guest.run(kernel, image)
+    (boot,) = snapshots(no_snapshots)
+    os.truncate(boot / "state", 1000)
+    assert guest.run(kernel, image) == expected and expected.console == "prepared\nrun"
+    assert "lab: a snapshot of kernel 6.12 cannot be loaded and is made again: " in capsys.readouterr().err
+    assert guest.run(kernel, image) == expected and len(snapshots(no_snapshots)) == 2
+    assert not capsys.readouterr().err
+
+
 def test_a_snapshot_that_is_always_damaged_is_an_error(kernel, tmp_path, monkeypatch):
     def make_nothing(_kernel, folder):
         for name in ("initrd", "ram", "state"):

@@ -111,7 +111,7 @@ class Guests:
     def run(self, kernel, image, seed=1, **_):
         if self.until is not None and len(self.started) >= self.until:
             raise LabError("stopped")
-        self.started.append(re.search(rb"OPTIONS='.*'", image)[0])
+        self.started.append(re.search(rb"OPTIONS='.*'", image.own)[0])
         with io.BytesIO() as out:
             with tarfile.open(fileobj=out, mode="w:gz") as archive:
                 text = outcomes(seed, 1, 1, 1, 1, 1).encode()
