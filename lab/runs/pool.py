@@ -104,4 +104,5 @@ def execute_all(runs, on_result=lambda run, result: None, jobs=None, fresh=False
         raise
     finally:
         executor.shutdown(cancel_futures=True)
+        guest.uncancel()
         progress.end()

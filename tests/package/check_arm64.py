@@ -14,7 +14,7 @@ from roots import archive
 
 HERE = pathlib.Path(__file__).parent
 CROSS = "aarch64-linux-gnu"
-TOOLS = ["make", "gcc", "libc6-dev", f"gcc-{CROSS}", "qemu-user-static", "libc6-dev:arm64"]
+TOOLS = ["make", "gcc", "libc6-dev", f"gcc-{CROSS}", "qemu-user-static", "libc6-dev:arm64", "python3"]
 FOR_TESTS = ["libcmocka-dev", "libjson-c-dev", "libmnl-dev", "libzstd-dev"]
 # QEMU's user mode does not know the ioctl NS_GET_NSTYPE, which identifies a file as a network namespace.
 NOT_UNDER_QEMU = {"loader/test_machine_file"}
