@@ -14,7 +14,7 @@ from roots import archive
 
 HERE = pathlib.Path(__file__).parent
 CROSS = "aarch64-linux-gnu"
-TOOLS = ["make", "gcc", "libc6-dev", f"gcc-{CROSS}", "qemu-user-static", "libc6-dev:arm64", "python3"]
+TOOLS = ["make", "gcc", "libc6-dev", f"gcc-{CROSS}", "qemu-user-static", "libc6-dev:arm64", "patch", "python3"]
 FOR_TESTS = ["libcmocka-dev", "libjson-c-dev", "libmnl-dev", "libzstd-dev"]
 # QEMU's user mode does not know the ioctl NS_GET_NSTYPE, which identifies a file as a network namespace.
 NOT_UNDER_QEMU = {"loader/test_machine_file"}
@@ -23,7 +23,9 @@ MAKE = f"make -j2 CC={CROSS}-gcc NM={CROSS}-nm STRIP={CROSS}-strip HOSTCC=gcc SA
 SCRIPT = f"""
 cd /src
 {MAKE} all unit build/oracle/replay
-{MAKE} STATIC=1 all image static-tarball
+{MAKE} STATIC=1 all
+{MAKE} image
+{MAKE} static-tarball
 {MAKE} LDFLAGS=-static build/next_version.bpf.o
 {CROSS}-gcc -static -O2 -std=gnu11 -I. -Iinclude -Ilib lab/runs/flow.c -o build/static/flow
 """
