@@ -54,7 +54,7 @@ def check_units(root):
                    for path in (root.path / "src/tests/unit").glob("*/test_*.c"))
     passed = 0
     for test in set(tests) - NOT_UNDER_QEMU:
-        said = root("qemu-aarch64-static", f"/src/build/unit/{test}", what=test)
+        said = root("env", "-C", "/src", "qemu-aarch64-static", f"build/unit/{test}", what=test)
         passed += len(re.findall(r"^\[       OK \]", said, re.M))
     print(f"check-arm64: {passed} unit tests of {len(tests) - len(NOT_UNDER_QEMU)} programs pass", flush=True)
 
