@@ -16,6 +16,7 @@
 static const char *program = "bpf-bbr";
 static bool libbpf_speaks;
 static FILE *messages; /* NULL: stderr */
+static bool is_mute;
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -34,6 +35,11 @@ void err_init(const char *name, bool verbose)
 void err_to(FILE *out)
 {
 	messages = out;
+}
+
+void err_mute(bool mute)
+{
+	is_mute = mute;
 }
 
 /*
@@ -55,6 +61,8 @@ void err(const char *fmt, ...)
 {
 	va_list args;
 
+	if (is_mute)
+		return;
 	fflush(stdout);
 	fputs(program, messages ? messages : stderr);
 	va_start(args, fmt);
@@ -66,6 +74,8 @@ void remedy(const char *fmt, ...)
 {
 	va_list args;
 
+	if (is_mute)
+		return;
 	va_start(args, fmt);
 	print_message("  ", fmt, args);
 	va_end(args);

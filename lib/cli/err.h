@@ -32,6 +32,9 @@ void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Sends what err() and remedy() print to a stream instead of stderr; NULL: back to stderr. */
 void err_to(FILE *out);
 
+/* From now on err() and remedy() print nothing, or again. */
+void err_mute(bool mute);
+
 /* One line on stderr, only with -v. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

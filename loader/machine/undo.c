@@ -279,27 +279,24 @@ static bool has_all(const struct machine *file, const struct machine *kept)
 	return has;
 }
 
-/* The text of the last apply, if nothing but routes and pods was changed since; otherwise NULL. */
-static const char *as_left(const struct undo *last, const struct keeping *k)
+/* True if nothing but routes and pods was changed since the last apply. */
+static bool is_as_left(const struct undo *last, const struct keeping *k)
 {
-	const char *text = last->is_undone ? last->before : last->after;
 	struct machine left = {};
 	struct plan plan = {};
-	FILE *nowhere = mem_need(fopen("/dev/null", "we"));
 	bool same;
 
-	err_to(nowhere); /* that it names a namespace which is gone is nothing to report */
-	same = text && !undo_machine(last, !last->is_undone, &left) &&
+	err_mute(true); /* that it names a namespace which is gone is nothing to report */
+	same = last->before && !undo_machine(last, !last->is_undone, &left) &&
 	       left.is_tuning == k->wanted->is_tuning && has_all(&left, &k->before);
-	err_to(NULL);
-	fclose(nowhere);
+	err_mute(false);
 	if (same)
 		plan_make(&left, k->found, k->only, false, &plan);
 	for (size_t i = 0; same && i < plan.n; i++)
 		same = step_is_followed(&left, &plan.step[i]);
 	plan_free(&plan);
 	machine_free(&left);
-	return same ? text : NULL;
+	return same;
 }
 
 static bool has_other_than(enum step_kind kind, const struct plan *plan)
@@ -325,7 +322,6 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 	       const struct plan *plan, struct undo *u)
 {
 	struct keeping k = { wanted, found, plan, last->only, {} };
-	const char *text = NULL;
 	bool can, is_lost, stays;
 
 	if (!plan->n)
@@ -339,9 +335,9 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 		err("bbrctl apply --undo will not undo this: it takes away what a file cannot "
 		    "name");
 	if (!stays && can) {
-		text = is_lost ? (last->is_undone ? last->before : last->after) : as_left(last, &k);
-		u->before = text ? mem_copy(text) :
-				   as_text(&k.before, wanted->is_tuning && k.before.n_instances);
+		u->before = is_lost || is_as_left(last, &k) ?
+				    mem_copy(last->is_undone ? last->before : last->after) :
+				    as_text(&k.before, wanted->is_tuning && k.before.n_instances);
 		u->after = as_text(wanted, wanted->is_tuning);
 	}
 	free(k.before.instance);

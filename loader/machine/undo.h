@@ -39,9 +39,9 @@ bool undo_is_after(const struct undo *u, const struct machine *wanted);
  * Makes what is to be kept when a plan is about to lead from `found` to `wanted`; `last`: what is
  * kept so far. The state before has what an apply made, and what the plan or the file touches. If
  * the machine still is as the last apply left it, it is what that apply had asked for, also pods to
- * come, and routes that wait for their network; likewise if nothing of it is left, as after a boot. If the plan is
- * empty, it is what `last` has. Returns false if `last` is to stay, because the same is applied again:
- * after a boot, or by a new bbrctl.
+ * come, and routes that wait for their network; likewise if nothing of it is left, as after a boot.
+ * If the plan is empty, it is what `last` has. Returns false if `last` is to stay, because the same
+ * is applied again: after a boot, or by a new bbrctl.
  */
 bool undo_make(const struct undo *last, const struct machine *wanted, const struct machine *found,
 	       const struct plan *plan, struct undo *u);
