@@ -9,9 +9,12 @@ ARCHITECTURE := $(patsubst x86_64-%,amd64,$(patsubst aarch64-%,arm64,$(shell $(C
 IMAGE := $(DIST)/bpf-bbr-$(VERSION)-image-$(ARCHITECTURE).tar
 IMAGE_ROOT := $(BUILD)/image/root
 
-# It has a folder /run, because bbrctl locks a file there.
-image: ## make an image for containers with the static programs, in build/dist
+# For two targets: each by a make of its own, they would write the same files at once.
+static-programs:
 	$(MAKE) STATIC=1 all
+
+# It has a folder /run, because bbrctl locks a file there.
+image: static-programs ## make an image for containers with the static programs, in build/dist
 	rm -rf $(IMAGE_ROOT)
 	mkdir -p $(DIST) $(addprefix $(IMAGE_ROOT)/,run usr/sbin usr/share/doc/bpf-bbr)
 	$(foreach program,bbrctl bbrmon,$(STRIP) -o $(IMAGE_ROOT)/usr/sbin/$(program) $(BUILD)/static/$(program) &&) \
@@ -26,7 +29,7 @@ SAME_BYTES := --sort=name --mtime=@$(RELEASED) --owner=0 --group=0 --numeric-own
 STATIC_ROOT := $(BUILD)/static-root
 STATIC_TARBALL := $(DIST)/bpf-bbr-$(VERSION)-static-$(ARCHITECTURE).tar.gz
 
-static-tarball: ## pack the static programs and what belongs to them, to unpack in /, in build/dist
+static-tarball: static-programs ## pack the static programs and what belongs to them, to unpack in /, in build/dist
 	rm -rf $(STATIC_ROOT)
 	@mkdir -p $(DIST)
 	$(MAKE) STATIC=1 DESTDIR=$(STATIC_ROOT) install
@@ -84,4 +87,4 @@ check-arm64: dist ## compile for arm64, run its unit tests, and test its kernels
 	BBR_LAB_KERNELS=arm64 $(PYTHON) -m pytest -q -p no:cacheprovider tests/lab/test_matrix.py \
 		-k 'not refused and not folder'
 
-.PHONY: image static-tarball chart check-image check-kube check-cluster check-ansible check-rollout check-arm64
+.PHONY: static-programs image static-tarball chart check-image check-kube check-cluster check-ansible check-rollout check-arm64

@@ -482,8 +482,7 @@ def shell(found, key):
     hints = [f"ip netns exec snd flow -c 10.0.2.1 -p 5201 -C {cc} send:5000 &",
              *(["bbrmon stream --every round"] if MONITOR.exists() else [])]
     run = Run(point, cc, 1, key)
-    lines = [*load_lines(run), hosts_line(point), *path_lines(point, receivers_of(run))]
-    text = words() + "\n".join(lines) + SHELL.format(name=found.name, hints="\n  ".join(hints))
+    text = prepare(run) + "\n".join(path_lines(point, receivers_of(run))) + SHELL.format(name=found.name, hints="\n  ".join(hints))
     ours = [program for program in PROGRAMS if program.exists()]
     image = guest.initramfs(kernel, text, programs=[*ours, "bpftool"], files=FILES, modules=modules(run))
     return guest.shell(kernel, image)

@@ -23,9 +23,7 @@ MAKE = f"make -j2 CC={CROSS}-gcc NM={CROSS}-nm STRIP={CROSS}-strip HOSTCC=gcc SA
 SCRIPT = f"""
 cd /src
 {MAKE} all unit build/oracle/replay
-{MAKE} STATIC=1 all
-{MAKE} image
-{MAKE} static-tarball
+{MAKE} image static-tarball
 {MAKE} LDFLAGS=-static build/next_version.bpf.o
 {CROSS}-gcc -static -O2 -std=gnu11 -I. -Iinclude -Ilib lab/runs/flow.c -o build/static/flow
 """

@@ -49,6 +49,13 @@ def machine(bbrctl, tmp_path, name):
     bbrctl("unload", "--name", name, status=None)
 
 
+@pytest.fixture
+def own(tmp_path):
+    """For a bbrctl with a /var/lib of its own, where it keeps what --undo needs."""
+    (tmp_path / "lib/bpf-bbr").mkdir(parents=True, mode=0o700)
+    return {"prefix": ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /var/lib && exec "$@"', str(tmp_path / "lib")]}
+
+
 class Following:
     """A bbrctl apply --follow of the machine's file, while a block runs."""
 
@@ -270,10 +277,8 @@ def test_it_follows_the_network(machine, routes, name):
     assert not following.err and following.process.returncode == -signal.SIGTERM
 
 
-def test_it_follows_no_further(bbrctl, machine, routes, name, tmp_path):
+def test_it_follows_no_further(bbrctl, machine, routes, name, own):
     """It leaves alone what is not about routes, and routes that the last apply did not make."""
-    (tmp_path / "lib/bpf-bbr").mkdir(parents=True, mode=0o700)
-    own = {"prefix": ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /var/lib && exec "$@"', str(tmp_path / "lib")]}
     first = file(name, routes.line(routes.near)) + "[default]\ncwnd_gain = 3\n"
     routes.ip("add", "default", "via", routes.via, "dev", routes.device)
     machine.apply(file(name, routes.line(routes.far)), **own)
@@ -385,9 +390,7 @@ def test_from_one_instance_to_another(bbrctl, tmp_path, routes, free_name):
     assert routes.all_lines() == before
 
 
-def test_undo(bbrctl, machine, routes, name, tmp_path):
-    (tmp_path / "lib/bpf-bbr").mkdir(parents=True, mode=0o700)
-    own = {"prefix": ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /var/lib && exec "$@"', str(tmp_path / "lib")]}
+def test_undo(bbrctl, machine, routes, name, own):
     machine.apply(file(name, routes.line(routes.near)), **own)
     machine.apply(file(name, routes.line(routes.peer, "--lock")), **own)
     assert routes.congctl(routes.near) == [None] and routes.congctl(routes.peer) == [name]
@@ -397,10 +400,8 @@ def test_undo(bbrctl, machine, routes, name, tmp_path):
     assert routes.congctl(routes.near) == [None] and "congctl lock" in routes.ip("show", "exact", routes.peer).stdout
 
 
-def test_undo_brings_a_line_back_that_waits(bbrctl, machine, routes, name, tmp_path):
+def test_undo_brings_a_line_back_that_waits(bbrctl, machine, routes, name, own):
     """Its network may come up after the undo."""
-    (tmp_path / "lib/bpf-bbr").mkdir(parents=True, mode=0o700)
-    own = {"prefix": ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /var/lib && exec "$@"', str(tmp_path / "lib")]}
     machine.apply(file(name, routes.line(routes.far)), **own)
     machine.apply(file(name, routes.line(routes.near)), **own)
     assert f"{name}: waits: " in bbrctl("apply", "--undo", "--name", name, **own).out
