@@ -290,13 +290,17 @@ def test_it_follows_no_further(bbrctl, machine, routes, name, own):
             proto = ("proto", "kernel", "metric", "256") if routes.six == "-6" else ("proto", "kernel", "scope", "link")
             routes.ip("add", routes.near, "dev", routes.device, *proto)
 
+        def stays_lost():
+            lose()
+            time.sleep(2)
+            return routes.congctl(routes.near) == [None]
+
         lose()
         wait_until(lambda: routes.congctl(routes.near) == [name], "it has it again")
         assert bbrctl.json("show", "--name", name, "cwnd_gain")["params"][0]["value"] == 2.5
         machine.path.write_text(first + "bw_win = 12\n")  # nobody has applied this
-        lose()
-        time.sleep(2)
-        assert routes.congctl(routes.near) == [None]
+        # It looks once more after its own change. If it read the file before the write, it mends one loss, but no second.
+        assert stays_lost() or stays_lost()
         bbrctl("apply", "--undo", "--name", name, **own)
         assert routes.congctl(routes.far) == [name]
         routes.ip("del", routes.far)

@@ -245,13 +245,13 @@ def test_a_policer(why, load, new_relay):
 
 
 def test_losses(why, new_relay, cc):
-    """One packet of fifty."""
-    relay = new_relay(loss=20)
+    """One packet of ten: of a BDP of 40 packets some are always missing, however many readings a busy machine gets."""
+    relay = new_relay(loss=100)
     transfer = flow(relay, cc)
     answer = ask(why, relay, transfer)
     transfer.close()
-    check_cause(answer, "losses", 0.4)
-    assert answer["loss"] == pytest.approx(0.02, abs=0.015)
+    check_cause(answer, "losses")
+    assert answer["loss"] == pytest.approx(0.1, abs=0.05)
     assert answer["cubic_bps"] < 5e6
 
 
