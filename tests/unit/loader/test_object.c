@@ -17,9 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/landlock.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -201,6 +203,12 @@ static int open_and_listen(const char *name, char errors[512])
 	return ret;
 }
 
+/* QEMU's user mode, for one, knows no Landlock. */
+static bool has_landlock(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) > 0;
+}
+
 static void test_the_child_has_no_privileges(void **state)
 {
 	struct object obj;
@@ -215,7 +223,7 @@ static void test_the_child_has_no_privileges(void **state)
 	assert_int_equal(seen->calls_of_parent, 1);
 	assert_int_equal(seen->caps, 0);
 	assert_int_equal(seen->no_new_privs, 1);
-	assert_false(seen->may_open);
+	assert_true(!seen->may_open || !has_landlock());
 }
 
 static void test_a_crash_is_one_message(void **state)
