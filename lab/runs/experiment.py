@@ -327,8 +327,8 @@ def words():
 
 
 def prepare(run):
-    """The script that loads the congestion controls and makes the hosts: once for all runs that have the same."""
-    return words() + "\n".join([*load_lines(run), hosts_line(run.point)]) + "\n"
+    """The script that loads the congestion controls and the recorder, and makes the hosts: once for all runs that have the same."""
+    return words() + "\n".join([*load_lines(run), hosts_line(run.point), "load_recorder"]) + "\n"
 
 
 def script(run):

@@ -3,17 +3,19 @@
  * Records a run of the lab until SIGTERM: every ACK at the senders (recorder.bpf.c), and the queue of
  * a device in the network namespace that it runs in.
  *
- *	recorder -o OBJECT -d DEVICE -e EPOCH_FILE -t FROM_MS -u UNTIL_MS [-i SAMPLE_MS] >RECORDING
+ *	recorder OBJECT DEVICE EPOCH_FILE <TIMES >RECORDING
  *
- * The epoch, time 0 of the run, is a little after the start; EPOCH_FILE gets it in nanoseconds of
- * CLOCK_MONOTONIC. Each line of the recording is a JSON array whose first member says what it is:
+ * It begins when TIMES, a pipe, gives it three numbers of milliseconds: from and until when RTTs
+ * count, and the sample interval. The epoch, time 0 of the run, is a little later; EPOCH_FILE gets
+ * it in nanoseconds of CLOCK_MONOTONIC. Each line of the recording is a JSON array whose first member
+ * says what it is:
  *
  *	["flow", t_us, flow, acks, rtt_min_us, rtt_max_us, rtt_us, srtt_us, min_rtt_us, cwnd, inflight,
  *	 lost, retrans, acked_bytes, rate_bps, pacing_bps, ca_state]
  *		a flow in one sample interval that had ACKs: state after the last, RTTs of all
  *	["mode", t_us, flow, mode]		of BBR, when it changes
  *	["queue", t_us, packets, bytes, drops, sent_packets, sent_bytes]
- *	["rtt", flow, acks, min_us, median_us, p95_us, max_us]	of the ACKs from FROM_MS to UNTIL_MS
+ *	["rtt", flow, acks, min_us, median_us, p95_us, max_us]	of the RTTs that count
  *	["end", acks, acks_dropped]
  *
  * "@@T ms" on stderr, once a second of virtual time, is for the lab's progress line.
@@ -44,7 +46,7 @@
 
 static volatile sig_atomic_t stopped;
 
-static uint64_t epoch_ns, from_ns, until_ns, sample_ns = 10 * NS_PER_MS;
+static uint64_t epoch_ns, from_ns, until_ns, sample_ns;
 static uint64_t acks_seen;
 
 static struct flow {
@@ -93,6 +95,8 @@ static int on_ack(void *context, void *data, size_t size)
 	uint64_t slot = a->time_ns / sample_ns;
 
 	(void)context, (void)size;
+	if (a->time_ns < epoch_ns) /* a connection that only prepares the path */
+		return 0;
 	acks_seen++;
 	if (slot != f->slot)
 		print_sample(f);
@@ -247,12 +251,22 @@ static void record(struct ring_buffer *ring, struct mnl_socket *nl, int ifindex)
 	close(timer);
 }
 
-static void write_epoch(const char *path)
+/* Creates EPOCH_FILE, which says that it waits for TIMES, and fills it. */
+static void wait_for_times(const char *epoch_file)
 {
-	FILE *f = fopen(path, "w");
+	unsigned int from_ms, until_ms, sample_ms;
+	FILE *f = fopen(epoch_file, "w");
 
-	if (!f || fprintf(f, "%llu\n", (unsigned long long)epoch_ns) < 0 || fclose(f))
-		die(path);
+	if (!f)
+		die(epoch_file);
+	if (scanf("%u %u %u", &from_ms, &until_ms, &sample_ms) != 3 || !sample_ms)
+		die("times");
+	epoch_ns = now_ns() + EPOCH_DELAY_NS;
+	from_ns = epoch_ns + from_ms * NS_PER_MS;
+	until_ns = epoch_ns + until_ms * NS_PER_MS;
+	sample_ns = sample_ms * NS_PER_MS;
+	if (fprintf(f, "%llu\n", (unsigned long long)epoch_ns) < 0 || fclose(f))
+		die(epoch_file);
 }
 
 static void on_signal(int sig)
@@ -263,54 +277,24 @@ static void on_signal(int sig)
 
 int main(int argc, char **argv)
 {
-	const char *object = NULL, *device = NULL, *epoch_file = NULL;
 	struct sigaction stop = { .sa_handler = on_signal }; /* no SA_RESTART: it ends read() */
-	unsigned int from_ms = 0, until_ms = UINT32_MAX;
 	struct ring_buffer *ring;
 	struct bpf_object *obj;
 	struct mnl_socket *nl;
-	int c;
 
-	while ((c = getopt(argc, argv, "o:d:e:t:u:i:")) != -1) {
-		switch (c) {
-		case 'o':
-			object = optarg;
-			break;
-		case 'd':
-			device = optarg;
-			break;
-		case 'e':
-			epoch_file = optarg;
-			break;
-		case 't':
-			from_ms = atoi(optarg);
-			break;
-		case 'u':
-			until_ms = atoi(optarg);
-			break;
-		case 'i':
-			sample_ns = atoi(optarg) * NS_PER_MS;
-			break;
-		default:
-			return 1;
-		}
-	}
-	if (!object || !device || !epoch_file) {
-		fputs("usage: recorder -o OBJECT -d DEVICE -e EPOCH_FILE\n", stderr);
+	if (argc != 4) {
+		fputs("usage: recorder OBJECT DEVICE EPOCH_FILE\n", stderr);
 		return 1;
 	}
 	sigaction(SIGTERM, &stop, NULL);
-	obj = attach(object);
+	obj = attach(argv[1]);
 	ring = ring_buffer__new(bpf_object__find_map_fd_by_name(obj, "acks"), on_ack, NULL, NULL);
 	nl = mnl_socket_open(NETLINK_ROUTE);
 	if (!ring || !nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0)
 		die("ring buffer or netlink");
 
-	epoch_ns = now_ns() + EPOCH_DELAY_NS;
-	from_ns = epoch_ns + from_ms * NS_PER_MS;
-	until_ns = epoch_ns + until_ms * NS_PER_MS;
-	write_epoch(epoch_file);
-	record(ring, nl, if_nametoindex(device));
+	wait_for_times(argv[3]);
+	record(ring, nl, if_nametoindex(argv[2]));
 	for (int i = 0; i < FLOWS; i++)
 		print_sample(&flows[i]);
 	for (int i = 0; i < FLOWS; i++)

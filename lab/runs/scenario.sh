@@ -77,12 +77,20 @@ wait_for_uptime() { # seconds
 	fi
 }
 
+# It waits for record, which another shell may call.
+load_recorder() {
+	mkfifo /tmp/times
+	ip netns exec rtr recorder /recorder.bpf.o r1 /tmp/epoch <>/tmp/times >$OUT/recording 2>/dev/console &
+	echo $! >/tmp/recorder
+	until [ -e /tmp/epoch ]; do
+		kill -0 $! 2>/dev/null || fail "the recorder did not start"
+		sleep 0.01
+	done
+}
+
 record() { # from, until, sample: milliseconds
-	ip netns exec rtr recorder -o /recorder.bpf.o -d r1 -e /tmp/epoch -t "$1" -u "$2" -i "$3" \
-		>$OUT/recording &
-	recorder=$!
+	echo "$@" >/tmp/times
 	until [ -s /tmp/epoch ]; do
-		kill -0 $recorder 2>/dev/null || fail "the recorder did not start"
 		sleep 0.01
 	done
 	epoch=$(cat /tmp/epoch)
@@ -115,6 +123,17 @@ list_processes() {
 	done
 }
 
+end_recording() {
+	local recorder
+
+	read -r recorder </tmp/recorder
+	kill -TERM "$recorder"
+	while kill -0 "$recorder" 2>/dev/null; do
+		sleep 0.01
+	done
+	[[ $(tail -n 1 $OUT/recording) == '["end",'* ]] || fail "the recorder failed"
+}
+
 collect() {
 	local n
 
@@ -122,8 +141,7 @@ collect() {
 		wait "${flows[n]}" || fail "flow $n: $(cat "$OUT/flow.$n")"
 	done
 	list_processes >$OUT/processes
-	kill -TERM "$recorder"
-	wait "$recorder" || fail "the recorder failed"
+	end_recording
 	while killall -q flow; do # the receivers; what is still on the way does not count
 		sleep 0.01
 	done

@@ -99,7 +99,7 @@ def script(run):
         if command.startswith("tune "):
             lines.append(f"load --algorithm bbr3 --name {OURS}")
         if command.startswith("serve "):
-            lines.append(f"record 0 {round(run.duration_s * 1000)} 1000")
+            lines += ["load_recorder", f"record 0 {round(run.duration_s * 1000)} 1000"]
     return experiment.words() + "\n".join([*lines, "collect"]) + "\n"
 
 
