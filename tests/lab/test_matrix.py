@@ -79,10 +79,14 @@ def test_check_finds_what_is_off(steps):
 
 
 def test_the_verifier_has_much_left(steps):
-    """A kernel refuses a program if its verifier explores a million instructions; docs/cost.md has the number of each program."""
+    """
+    A kernel refuses a program if its verifier explores a million instructions; docs/cost.md has the number of each program.
+    Programs for arm64 are those that Debian 12's clang 16 makes: 174,848 instructions on 6.1 where clang 19 makes 123,689.
+    """
+    most = 200_000 if "arm64" in steps["kernel"] else 150_000
     for step in "load", "bbr3":
         programs = matrix.verified(steps[step])
-        assert max(programs.values()) < 150_000, programs
+        assert max(programs.values()) < most, programs
         assert len(programs) == 9
 
 
