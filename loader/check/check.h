@@ -44,7 +44,7 @@ struct meant_at {
 	const char *name;
 	bool is_attached;
 	const struct attachment *is; /* with its conditions */
-	/* Its number in uses_conditions; USES_CONDITIONS: it has none, or which ones it means is not judged. */
+	/* Its number in uses_conditions; USES_CONDITIONS: it has none, or there are too many to be judged. */
 	__u32 condition;
 };
 

@@ -303,15 +303,6 @@ static int by_length(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A socket without a route at present has no device. */
-static bool asks_for_device(const struct attachment *at)
-{
-	for (__u32 i = 0; i < at->n; i++)
-		if (at->term[i].kind == BBR_TERM_DEV)
-			return true;
-	return false;
-}
-
 /* Has the program try the conditions of attachments. */
 static int note_conditions(struct check *c, int map)
 {
@@ -321,7 +312,7 @@ static int note_conditions(struct check *c, int map)
 		const struct attachment *at = c->meant[i].is;
 		struct uses_condition value = { .n = at->n };
 
-		if (!at->n || asks_for_device(at))
+		if (!at->n)
 			continue;
 		memcpy(value.term, at->term, at->n * sizeof(at->term[0]));
 		c->meant[i].condition = n++;

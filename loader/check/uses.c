@@ -26,10 +26,22 @@ static bool is_meant(const struct check *c, const struct meant_at *at)
 	return check_loaded(c, at->name) || machine_instance(&c->wanted, at->name);
 }
 
-/* True if it is not known which of its connections an attachment means. A listener has no other end. */
+static bool asks_for_device(const struct attachment *at)
+{
+	for (__u32 i = 0; i < at->n; i++)
+		if (at->term[i].kind == BBR_TERM_DEV)
+			return true;
+	return false;
+}
+
+/*
+ * True if it is not known whether an attachment means a socket: a listener has no other end, and a
+ * connection without a route at present has no device.
+ */
 static bool is_vague(const struct meant_at *at, const struct use *u)
 {
-	return at->is->n && (at->condition == USES_CONDITIONS || u->key.flags & USES_LISTENER);
+	return at->is->n && (at->condition == USES_CONDITIONS || u->key.flags & USES_LISTENER ||
+			     (u->key.flags & USES_NO_ROUTE && asks_for_device(at->is)));
 }
 
 static bool holds(const struct meant_at *at, const struct use *u)
@@ -314,7 +326,8 @@ static char *migrate_conditions(const struct attachment *at)
 	char options[BBR_ATTACH_TERMS * 2 * ADDRESS_TEXT_LEN];
 
 	for (__u32 i = 0; i < at->n; i++)
-		if (at->term[i].is_not || at->term[i].kind == BBR_TERM_SRC)
+		if (at->term[i].is_not || at->term[i].kind == BBR_TERM_SRC ||
+		    at->term[i].kind == BBR_TERM_DEV)
 			return NULL;
 	terms_format(at->term, at->n, options, sizeof(options));
 	return mem_copy(options);

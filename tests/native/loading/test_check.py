@@ -12,7 +12,7 @@ from cgroups import default_of
 from crowd import Crowd
 from experiments import arms
 from tool import DONE, NOTHING, USAGE, Tool
-from transfer import Transfer, connect, get_cc, listen
+from transfer import Transfer, connect, get_cc, listen, set_cc
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
 
@@ -287,6 +287,31 @@ def test_opened_before_an_attachment_with_conditions(bbrctl, check, mend, load, 
     bbrctl("attach", "--cgroup", cgroup.path, "--name", name, "--not-dst", "10.77.0.0/24", "--not-dport", str(listeners[0].getsockname()[1]))
     finding = only(check(), sender)
     assert (finding["connections"], finding["command"]) == (2, None)
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_opened_before_an_attachment_with_a_device(bbrctl, check, load, link, cgroup, negated):
+    """Connections by the device of the condition and by another one; no word of those that have no route at present."""
+    name = load()
+    sender, receiver = link.ends
+    for ns in link.ends:
+        ns.default_congestion_control("reno")
+    there, here = listen(receiver, link.v4[1]), listen(sender, "127.0.0.1")
+    with cgroup.entered():
+        old = [connect(sender, listener)[0] for listener in (there, there, here)]
+    bbrctl("attach", "--cgroup", cgroup.path, "--name", name, "--not-dev" if negated else "--dev", link.names[0])
+    with cgroup.entered():
+        new = [connect(sender, listener)[0] for listener in (there, here)]
+    assert [get_cc(sock) for sock in new] == (["reno", name] if negated else [name, "reno"])
+    finding = only(check(), sender)
+    assert (finding["why"], finding["uses"], finding["connections"], finding["command"]) == ("opened_before", "reno", 1 if negated else 2, None)
+    if negated:
+        set_cc(old[2], name)
+    else:
+        sender.ip("link", "set", link.names[0], "down")
+        for sock in old[:2]:
+            sock.send(b"x")  # TCP finds that the route is gone
+    check(status=DONE)
 
 
 def test_a_file_that_is_wrong(bbrctl, tmp_path):
