@@ -50,9 +50,8 @@ def _script(run):
                       f"peer t0 10.9.0.1 10.9.0.2 $cc $seed {BYTES} {LIE_MS} {LIMIT_MS} || exit", "done; done", "dmesg"])
 
 
-def execute(run, on_time=None, fresh=False):
+def execute(run):
     """What peer.c printed for each connection, and the kernel's warnings."""
-    del on_time, fresh  # not cached
     kernel = kernels.find(run.kernel)
     result = guest.run(kernel, guest.initramfs(kernel, _script(run), modules=["tun", "tcp_bbr"], programs=PROGRAMS),
                        seed=run.first_seed, timeout_s=7200)
@@ -69,7 +68,7 @@ def measure(keys, seeds=SEEDS, jobs=None):
     def on_result(run, result):
         for whole, part in zip(found[run.kernel], result):
             whole.extend(part)
-    pool.execute_all(runs, on_result, jobs, execute=execute)
+    pool.execute_all(runs, on_result, jobs, execute=pool.uncached(execute))
     return found
 
 

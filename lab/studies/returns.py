@@ -95,9 +95,8 @@ def _skip(key):
     return debug
 
 
-def execute(run, on_time=None, fresh=False):
+def execute(run):
     """Returns what a guest found. Nothing is cached."""
-    del on_time, fresh
     kernel = kernels.find(run.kernel)
     script = f"SECONDS_LONG={run.seconds}\n" + "".join(part.read_text() for part in (PATH, HERE / "returns.sh"))
     image = guest.initramfs(kernel, script, modules=[*MODULES, "cls_bpf", "inet_diag", "tcp_diag", "tcp_bbr"], programs=PROGRAMS, files={"/returns.bpf.o": OBJECT})
@@ -112,7 +111,7 @@ def measure(keys, seconds, seeds, skip, jobs=None):
     """Run -> what its guest found."""
     found = {}
     runs = [Run(key, seed, seconds, skip) for seed in range(1, 1 + seeds) for key in keys]
-    pool.execute_all(runs, found.__setitem__, jobs, execute=execute)
+    pool.execute_all(runs, found.__setitem__, jobs, execute=pool.uncached(execute))
     return found
 
 

@@ -79,8 +79,7 @@ def answers_of(run, console):
     return found
 
 
-def execute(run, on_time=None, fresh=False):
-    del on_time, fresh  # it takes a minute or two, and is not cached
+def execute(run):
     kernel = kernels.find(run.kernel)
     script = f"CC={run.cc}\n" + "".join(part.read_text() for part in (PATH, HERE / "why.sh"))
     image = guest.initramfs(kernel, script, modules=[*MODULES, "tcp_bbr"], programs=PROGRAMS)
@@ -91,7 +90,7 @@ def measure(keys, ccs=CCS, seeds=SEEDS, jobs=None):
     """All answers."""
     found = []
     runs = [Run(cc, seed, key) for key in keys for cc in ccs for seed in range(1, 1 + seeds)]
-    pool.execute_all(runs, lambda run, answers: found.extend(answers), jobs, execute=execute)
+    pool.execute_all(runs, lambda run, answers: found.extend(answers), jobs, execute=pool.uncached(execute))
     return found
 
 

@@ -708,6 +708,13 @@ def test_a_job_shows_how_much_of_it_is_done(small, capsys):
     assert re.fullmatch(r"lab: 3 runs in \d+:\d\d, 1 of them from the cache", end)
 
 
+def test_a_job_without_a_cache_shows_it_too(small, capsys):
+    runs = list(suite.runs_of(scenario.load(small()), ["cubic"], "6.12", 2))
+    pool.execute_all(runs, jobs=1, execute=pool.uncached(lambda run: run.seed))
+    first, second, end = capsys.readouterr().err.splitlines()
+    assert "1/2 small cubic seed 1:" in first and "2/2 small cubic seed 2:" in second and end.endswith("0 of them from the cache")
+
+
 def test_what_a_job_would_do(small):
     """lab all -n counts, and runs nothing."""
     found = scenario.load(small())

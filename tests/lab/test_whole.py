@@ -27,7 +27,8 @@ def test_the_same_path_with_ours():
     text = whole.script(whole.Run(whole.read(RECORDINGS / "reorder.v3r.zst"), 1, "6.12"))
     lines = text.splitlines()
     assert "load --algorithm bbr3 --name bpf_bbr3" in lines and "flow_to 0 -s 0 -C bpf_bbr3 send:5000" in lines
-    assert lines.index("record 0 5000 1000") == lines.index("serve 1") + 1 and lines[-1] == "collect"
+    at = lines.index("serve 1") + 1
+    assert lines[at:at + 2] == ["load_recorder", "record 0 5000 1000"] and lines[-1] == "collect"
     assert not [line for line in lines if "-C bbr " in line]
 
 
@@ -51,7 +52,7 @@ def test_the_rate_of_ours_is_that_of_its_last_acks():
 
 def test_a_second_of_a_run():
     """Beside CUBIC, which does not count, on a link of 10 Mbit/s."""
-    found = whole.execute(whole.Run(whole.Recording("", BESIDE_CUBIC, 1.0, 0), 1, "6.12"), lambda at: None, False)
+    found = whole.execute(whole.Run(whole.Recording("", BESIDE_CUBIC, 1.0, 0), 1, "6.12"))
     assert 5 < found < 9.5
 
 
