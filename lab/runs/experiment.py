@@ -305,13 +305,15 @@ def load_lines(run):
 
 
 def _stall_lines(point):
-    """The lines that take the CPU away for a part of each period."""
+    """The lines that take the CPU away for a part of each period. The first begins at a random time: what a flow gets depends on
+    where in a period it starts."""
     if not 0 < point["sender.cpu"] < 1:
         return []
     period_ns = point["sender.cpu_period"] * 1000
     packet = struct.pack("<QQ", round(period_ns * (1 - point["sender.cpu"])), period_ns) + bytes(48)
     octal = "".join(f"\\{byte:03o}" for byte in packet)
-    return [f"printf '{octal}' >/tmp/stall && bpftool prog loadall /{STALL.name} /sys/fs/bpf/stall pinmaps /sys/fs/bpf/stall_maps && "
+    return [f"phase=$((RANDOM * {point['sender.cpu_period']} / 32768)) && sleep $(printf 0.%06d $phase)",
+            f"printf '{octal}' >/tmp/stall && bpftool prog loadall /{STALL.name} /sys/fs/bpf/stall pinmaps /sys/fs/bpf/stall_maps && "
             "bpftool -j prog run pinned /sys/fs/bpf/stall/start data_in /tmp/stall | grep -q '\"retval\":0,' || fail stall"]
 
 

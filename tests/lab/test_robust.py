@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A sender that gets a share of its CPU: the share is right, BBR collapses as the document says, and cpu_gain mends it."""
 import functools
+import statistics
 
 import pytest
 
@@ -8,17 +9,19 @@ from claims import suite
 from runs import pool, scenario
 
 KERNEL = "6.12"
+SEEDS = 8
 LEAST = 0.8  # of CUBIC's goodput
 
 
 @functools.cache
 def goodput(name, cc, share):
+    """The median: what a flow gets depends on where in a period of the CPU it starts, which the seed decides."""
     found = scenario.load(name, [("sender.cpu", share), ("duration", "3s")])
-    runs = list(suite.runs_of(found, [cc], KERNEL, seeds=1))
+    runs = list(suite.runs_of(found, [cc], KERNEL, seeds=1 if share == "100%" else SEEDS))
     pool.execute_all(runs)
-    (result,) = suite.results(found, runs).of(cc)
-    assert result["wrong_bytes"] == 0
-    return result["goodput_bps"]
+    results = list(suite.results(found, runs).of(cc))
+    assert all(result["wrong_bytes"] == 0 for result in results)
+    return statistics.median(result["goodput_bps"] for result in results)
 
 
 def test_cubic_loses_nothing():
