@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 What a connection of bpf_bbr and of bpf_bbr3 costs the host beside its ACKs: kernel memory of a pair of sockets, CPU time of a
-short connection and of loading. Prints each beside that of the kernel's reno, and the ratio. Run it as root:
+short connection, the same while `bbrmon stream` watches it, and of loading. Prints each beside that of the kernel's reno, and the
+ratio. Run it as root:
 
     tests/native/cost/connection_cost.py [CONNECTIONS [RUNS]]
 """
@@ -55,6 +56,15 @@ def short_us(listener, name):
     return (time.process_time() - begin) / SHORT * 1e6
 
 
+def watched_us(listener, name):
+    """The same while bbrmon watches it, which sees a begin and an end of each."""
+    with subprocess.Popen([ROOT / "build/bbrmon", "stream", "--name", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
+        time.sleep(1)  # until it watches
+        us = short_us(listener, name)
+        monitor.terminate()
+    return us
+
+
 def load(algorithm):
     """Loads it under a name of its own. Returns the name and the CPU seconds in the kernel."""
     name = f"cost_{os.getpid()}"[:13] + algorithm[3:]
@@ -68,15 +78,18 @@ def unload(name):
 
 
 def measure(connections, runs):
-    """algorithm or PEER -> (bytes, microseconds, CPU seconds of load), the medians of the runs in turns."""
-    found = {name: ([], [], []) for name in (PEER, "bbr", "bbr3")}
+    """algorithm or PEER -> (bytes, microseconds, how many times that if it is watched, CPU seconds of load): the medians of the runs
+    in turns. Nobody watches PEER."""
+    found = {name: ([], [], [], []) for name in (PEER, "bbr", "bbr3")}
     with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
         for _ in range(runs):
             for algorithm, figures in found.items():
                 name, cpu = (PEER, 0) if algorithm == PEER else load(algorithm)
                 try:
                     short_us(listener, name)  # what is allocated for the first time
-                    for figure, value in zip(figures, (memory(listener, name, connections), short_us(listener, name), cpu)):
+                    size, us = memory(listener, name, connections), short_us(listener, name)
+                    watched = 1 if algorithm == PEER else watched_us(listener, name) / us
+                    for figure, value in zip(figures, (size, us, watched, cpu)):
                         figure.append(value)
                 finally:
                     if algorithm != PEER:
@@ -96,9 +109,9 @@ def main():
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     found = measure(args.connections, args.runs)
-    print(f"{'':8}{'kB a pair':>11}{'x reno':>8}{'short, us':>11}{'x reno':>8}{'load, s':>9}")
-    for name, (size, us, cpu) in found.items():
-        print(f"{name:8}{size / 1000:11.2f}{size / found[PEER][0]:8.2f}{us:11.1f}{us / found[PEER][1]:8.2f}{cpu:9.2f}")
+    print(f"{'':8}{'kB a pair':>11}{'x reno':>8}{'short, us':>11}{'x reno':>8}{'watched':>9}{'load, s':>9}")
+    for name, (size, us, watched, cpu) in found.items():
+        print(f"{name:8}{size / 1000:11.2f}{size / found[PEER][0]:8.2f}{us:11.1f}{us / found[PEER][1]:8.2f}{watched:9.2f}{cpu:9.2f}")
 
 
 if __name__ == "__main__":
