@@ -46,6 +46,15 @@ static void take_back(const char *name)
 		remedy("%s is loaded, but not the default: run the same command again", name);
 }
 
+static const char *unfinished; /* the instance that is loaded, while not all is done */
+
+/* What ends the program then, such as lack of memory, says only why. */
+static void say_unfinished(void)
+{
+	if (unfinished)
+		remedy("%s is loaded; run the same command again for the rest", unfinished);
+}
+
 /* map_id 0: it was loaded before. */
 static int report(const struct options *opt, unsigned int map_id)
 {
@@ -53,6 +62,7 @@ static int report(const struct options *opt, unsigned int map_id)
 	int ret = EXIT_DONE;
 	struct json j;
 
+	unfinished = map_id && !atexit(say_unfinished) ? opt->name : NULL;
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "name", opt->name);
 	if (map_id)
@@ -71,6 +81,7 @@ static int report(const struct options *opt, unsigned int map_id)
 		       plural(again));
 	if (opt->make_default) {
 		ret = default_set(opt->name, opt->netns, opt->json ? &j : NULL);
+		unfinished = NULL;
 		if (ret && map_id) {
 			take_back(opt->name);
 			return ret;
@@ -82,6 +93,7 @@ static int report(const struct options *opt, unsigned int map_id)
 	}
 	if (opt->json && (map_id || again || !ret))
 		json_end(&j);
+	unfinished = NULL;
 	return ret;
 }
 
