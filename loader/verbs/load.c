@@ -47,15 +47,6 @@ static void take_back(const char *name)
 		remedy("%s is loaded, but not the default: run the same command again", name);
 }
 
-static const char *unfinished; /* the instance that is loaded, while not all is done */
-
-/* What ends the program then, such as lack of memory, says only why. */
-static void say_unfinished(void)
-{
-	if (unfinished)
-		remedy("%s is loaded; run the same command again for the rest", unfinished);
-}
-
 /* map_id 0: it was loaded before. */
 static int report(const struct options *opt, unsigned int map_id)
 {
@@ -63,7 +54,6 @@ static int report(const struct options *opt, unsigned int map_id)
 	int ret = EXIT_DONE;
 	struct json j;
 
-	unfinished = map_id && !atexit(say_unfinished) ? opt->name : NULL;
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "name", opt->name);
 	if (map_id)
@@ -82,7 +72,6 @@ static int report(const struct options *opt, unsigned int map_id)
 		       plural(again));
 	if (opt->make_default) {
 		ret = default_set(opt->name, opt->netns, opt->json ? &j : NULL);
-		unfinished = NULL;
 		if (ret && map_id) {
 			take_back(opt->name);
 			return ret;
@@ -94,8 +83,16 @@ static int report(const struct options *opt, unsigned int map_id)
 	}
 	if (opt->json && (map_id || again || !ret))
 		json_end(&j);
-	unfinished = NULL;
 	return ret;
+}
+
+static const char *unfinished; /* the instance that is loaded, while not all is done */
+
+/* What ends the program then, such as lack of memory, says only why. */
+static void say_unfinished(void)
+{
+	if (unfinished)
+		remedy("%s is loaded; run the same command again for the rest", unfinished);
 }
 
 static int load(const struct options *opt, const struct object *obj, const struct param_set *p)
@@ -112,7 +109,13 @@ static int load(const struct options *opt, const struct object *obj, const struc
 		ret = object_register(obj->bpf, opt->name, &map_id);
 	if (!ret && obj->algorithm)
 		param_warn(opt->name, NULL, p);
-	return ret ? ret : report(opt, map_id);
+	if (ret)
+		return ret;
+	atexit(say_unfinished);
+	unfinished = opt->name;
+	ret = report(opt, map_id);
+	unfinished = NULL;
+	return ret;
 }
 
 /*

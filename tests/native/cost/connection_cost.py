@@ -59,10 +59,11 @@ def short_us(listener, name):
 def watched_us(listener, name):
     """The same while bbrmon watches it, which sees a begin and an end of each."""
     with subprocess.Popen([ROOT / "build/bbrmon", "stream", "--name", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as monitor:
-        time.sleep(1)  # until it watches
-        us = short_us(listener, name)
-        monitor.terminate()
-    return us
+        try:
+            time.sleep(1)  # until it watches
+            return short_us(listener, name)
+        finally:
+            monitor.terminate()
 
 
 def load(algorithm):

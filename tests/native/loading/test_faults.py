@@ -190,7 +190,7 @@ VERBS = {
     "detach --cgroup RULED --name NAME": "attach --cgroup RULED --name NAME --profile fast",
 }
 AFTER_UNDO = {"detach", "experiment stop"}  # these verbs need something to take away
-# What bbrctl says when it did its work, and then could not look for old marks and old code.
+# What bbrctl says when it did its work, and then could not look for old marks and old code, or set defaults.
 LATE = re.compile("all changes were made; run bbrctl apply again|is loaded; run the same command again")
 # Each step is whole, but a kill between two of them leaves the first one: a rule and an attachment, an instance and a default.
 TWO_STEPS = re.compile("^attach.*--profile|^detach --cgroup RULED|--default|^experiment")
