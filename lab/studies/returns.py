@@ -26,7 +26,7 @@ OPS = ("ssthresh", "undo_cwnd", "sndbuf_expand", "min_tso_segs", "cong_control",
 ENTER = "__bpf_prog_enter"  # the trampoline of a struct_ops program calls it first, and skips the program if it returns 0
 ENTER_BYTES = 160
 RUNS = bytes.fromhex("b801000000 5b")  # mov $1, %eax; pop %rbx: its end
-SKIPS = bytes.fromhex("0f31 83e07f 5b")  # rdtsc; and $127, %eax; pop %rbx: 0 for one call in 128
+SKIPS = bytes.fromhex("0f31 83e00f 5b")  # rdtsc; and $15, %eax; pop %rbx: 0 for one call in 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Run:
     kernel: str  # key
     seed: int = 1
     seconds: int = SECONDS
-    skip: bool = False  # the kernel is patched so that it skips one call in 128
+    skip: bool = False  # the kernel is patched so that it skips one call in 16
 
     @property
     def duration_s(self):
