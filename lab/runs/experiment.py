@@ -312,7 +312,7 @@ def _stall_lines(point):
     period_ns = point["sender.cpu_period"] * 1000
     packet = struct.pack("<QQ", round(period_ns * (1 - point["sender.cpu"])), period_ns) + bytes(48)
     octal = "".join(f"\\{byte:03o}" for byte in packet)
-    return [f"phase=$((RANDOM * {point['sender.cpu_period']} / 32768)) && sleep $(printf 0.%06d $phase)",
+    return [f"sleep_us $((RANDOM * {point['sender.cpu_period']} / 32768))",
             f"printf '{octal}' >/tmp/stall && bpftool prog loadall /{STALL.name} /sys/fs/bpf/stall pinmaps /sys/fs/bpf/stall_maps && "
             "bpftool -j prog run pinned /sys/fs/bpf/stall/start data_in /tmp/stall | grep -q '\"retval\":0,' || fail stall"]
 

@@ -82,18 +82,25 @@ load_recorder() {
 	mkfifo /tmp/times
 	ip netns exec rtr recorder /recorder.bpf.o r1 /tmp/epoch <>/tmp/times >$OUT/recording 2>/dev/console &
 	echo $! >/tmp/recorder
-	until [ -e /tmp/epoch ]; do
-		kill -0 $! 2>/dev/null || fail "the recorder did not start"
+	await_recorder -e
+}
+
+await_recorder() { # the test that /tmp/epoch must pass
+	read -r recorder </tmp/recorder
+	until test "$1" /tmp/epoch; do
+		kill -0 "$recorder" 2>/dev/null || fail "the recorder has ended too early"
 		sleep 0.01
 	done
 }
 
 record() { # from, until, sample: milliseconds
-	echo "$@" >/tmp/times
-	until [ -s /tmp/epoch ]; do
-		sleep 0.01
-	done
+	echo "$@" 1<>/tmp/times # does not wait for a reader
+	await_recorder -s
 	epoch=$(cat /tmp/epoch)
+}
+
+sleep_us() {
+	sleep "$(($1 / 1000000)).$(printf %06d $(($1 % 1000000)))"
 }
 
 at() { # milliseconds, command
@@ -103,7 +110,7 @@ at() { # milliseconds, command
 		read -r uptime _ </proc/uptime
 		now=$((10#${uptime/./} * 10)) # milliseconds; it has hundredths of a second
 		now=$((epoch / 1000000 + $1 - now))
-		sleep "$((now / 1000)).$(printf %03d $((now % 1000)))"
+		sleep_us $((now * 1000))
 		"${@:2}" || echo "scenario: at $1 ms: $2 failed"
 	) &
 }
@@ -124,9 +131,6 @@ list_processes() {
 }
 
 end_recording() {
-	local recorder
-
-	read -r recorder </tmp/recorder
 	kill -TERM "$recorder"
 	while kill -0 "$recorder" 2>/dev/null; do
 		sleep 0.01
