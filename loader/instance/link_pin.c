@@ -40,23 +40,26 @@ const char *pin_path(const char *name)
  * A bpffs ends with its last mount, and its pins with it. One that is mounted only in our own mount
  * namespace may end with us: `ip netns exec` makes a new namespace with a new /sys for each
  * command. One that process 1 has mounted as well stays. (/proc/1/ns/mnt would need the right to
- * trace that process.)
+ * trace that process.) Returns 1 if it stays, 0 if not, or -errno.
  */
-static bool is_lasting(const struct stat *bpffs)
+static int is_lasting(const struct stat *bpffs)
 {
 	FILE *f = fopen("/proc/1/mountinfo", "re");
 	unsigned int major, minor;
 	char *line = NULL;
 	size_t size = 0;
-	bool found = false;
+	int found = 0, error;
 
-	while (f && !found && getline(&line, &size, f) > 0)
+	if (!f)
+		return -errno;
+	errno = 0;
+	while (!found && getline(&line, &size, f) > 0)
 		found = sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 &&
 			makedev(major, minor) == bpffs->st_dev;
+	error = errno;
 	free(line);
-	if (f)
-		fclose(f);
-	return found;
+	fclose(f);
+	return found ? found : -error;
 }
 
 /* The id of a process's first mount, -1 if unknown. No two mount namespaces have the same one. */
@@ -83,6 +86,7 @@ static bool is_bpffs(void)
 
 static const char in_container[] = "the host's bpffs is not at " BPFFS
 				   ", and a bpffs that this container mounted would end with it";
+static const char no_memory[] = "out of memory";
 static const char read_only[] = "the bpffs at " BPFFS " is mounted read-only";
 
 const char *pin_problem(void)
@@ -90,6 +94,7 @@ const char *pin_problem(void)
 	int first = first_mount("/proc/1/mountinfo");
 	struct statvfs fs;
 	struct stat st;
+	int lasting;
 
 	if (!is_bpffs()) {
 		if (first < 0 || first != first_mount("/proc/self/mountinfo"))
@@ -101,7 +106,10 @@ const char *pin_problem(void)
 	}
 	if (!statvfs(BPFFS, &fs) && fs.f_flag & ST_RDONLY)
 		return read_only;
-	if (stat(BPFFS, &st) || !is_lasting(&st))
+	lasting = stat(BPFFS, &st) ? 0 : is_lasting(&st);
+	if (lasting == -ENOMEM)
+		return no_memory;
+	if (lasting != 1)
 		return "its bpffs would end with this mount namespace";
 	return NULL;
 }
@@ -113,7 +121,7 @@ static int refuse(const char *name, const char *problem)
 	if (problem == in_container)
 		remedy("give the container the host's " BPFFS ": -v " BPFFS ":" BPFFS
 		       ", or a hostPath volume");
-	else
+	else if (problem == read_only)
 		remedy("mount -o remount,rw " BPFFS
 		       "; in a systemd unit, leave out ProtectKernelTunables=");
 	return EXIT_REFUSED;
@@ -152,7 +160,7 @@ int pin_prepare(const char *name, const char **why_plain)
 	if (!kernel_has_member("bpf_struct_ops", "update")) /* both came with 6.4 */
 		return EXIT_DONE;
 	*why_plain = pin_problem();
-	if (*why_plain == in_container || *why_plain == read_only)
+	if (*why_plain == in_container || *why_plain == read_only || *why_plain == no_memory)
 		return refuse(name, *why_plain);
 	if (*why_plain)
 		return EXIT_DONE;

@@ -133,9 +133,11 @@ int profile_definitions_line(struct profile_definitions *defs, const char *secti
 	}
 	if (!strcmp(key, "about"))
 		return set_text(&def->about, value);
-	if (!strcmp(key, "needs"))
-		return check_keys(defs->algorithm, value) ? EXIT_USAGE :
-							    set_text(&def->needs, value);
+	if (!strcmp(key, "needs")) {
+		int ret = check_keys(defs->algorithm, value);
+
+		return ret ? ret : set_text(&def->needs, value);
+	}
 	snprintf(assignment, sizeof(assignment), "%s=%s", key, value);
 	return param_assign(assignment, &def->params);
 }
@@ -234,13 +236,19 @@ static int read_directory(struct profile_definitions *defs)
 	glob_t found;
 	int ret = EXIT_DONE;
 
-	if (glob(PROFILES_DIR "/*.ini", 0, NULL, &found))
+	switch (glob(PROFILES_DIR "/*.ini", 0, NULL, &found)) {
+	case 0:
+		break;
+	case GLOB_NOSPACE:
+		return out_of_memory();
+	default: /* there are none */
 		return EXIT_DONE;
+	}
 	for (size_t i = 0; !ret && i < found.gl_pathc; i++) {
 		struct profile_definitions file = { .algorithm = defs->algorithm };
 
-		if (!read_file(found.gl_pathv[i], &file, true))
-			ret = merge(defs, &file);
+		ret = read_file(found.gl_pathv[i], &file, true);
+		ret = ret == EXIT_USAGE ? EXIT_DONE : ret ? ret : merge(defs, &file);
 		profile_definitions_free(&file);
 	}
 	globfree(&found);

@@ -236,6 +236,7 @@ HOUR_S = 3600
 LEASE_S, CANARY_LEASE_S, LOOK_S = 3, 30, 10
 BBRS = ("lab_bbr", "lab_v3", "bbr")
 PAUSED_BYTES = 3_000_000
+TCP_RTO_MAX_S = 120
 HERE = """
 grep -wE 'tk_core|shadow_timekeeper|__x64_sys_sync' /proc/kallsyms
 bpftool btf dump file /sys/kernel/btf/vmlinux | awk "/^\\[/ { found = /STRUCT 'timekeeper'/ } found"
@@ -326,13 +327,17 @@ def skipped_s(console):
 
 
 def test_no_connection_is_hurt(suspended):
-    """They go on at once; CUBIC waits for timeouts, which an RTT of more than an hour has raised to two minutes."""
+    """They go on at once, all but one in forty of BBR's: it and CUBIC wait for timeouts, which an RTT of more than an hour has raised
+    to two minutes."""
     after = float(re.search(r"^after ([0-9.]+) ", suspended, re.MULTILINE)[1])
+    took_s = {}
     for cc in (*BBRS, "cubic"):
         done, end = re.search(rf"^flow {cc} ([0-9.]+) (.*)$", suspended, re.MULTILINE).groups()
         end = json.loads(end)["end"]
         assert (end["cc"], end["received_bytes"], end["wrong_bytes"]) == (cc, PAUSED_BYTES, 0)
-        assert cc == "cubic" or float(done) - after < 30, suspended
+        took_s[cc] = float(done) - after
+    of_bbr = sorted(took_s[cc] for cc in BBRS)
+    assert of_bbr[1] < 30 and of_bbr[-1] < 30 + 3 * TCP_RTO_MAX_S, suspended
     # It does say (INFO) that RCU stood still for a day.
     assert [line for line in suspended.split("== end of all")[1].splitlines() if re.search(r"WARNING|BUG|Oops", line)] == []
 
