@@ -187,11 +187,17 @@ class Image:
     own: bytes
 
 
+@functools.lru_cache(maxsize=8)
+def _prepared(kernel, programs, files, modules, prepare):
+    """One object for runs that share it, so that it is joined and hashed once."""
+    return _without_script(kernel, programs, files, modules) + _entry("prepare.sh", 0o100755, prepare.encode()) + END_OF_ARCHIVE
+
+
 def of_run(kernel, script, programs=(), files=None, modules=(), prepare=None):
     """The image of a run on the kernel. script: text, which bash runs last; files: path in the guest -> source. prepare: what
     several runs begin with, if it takes long. It runs before, in a shell of its own, and is part of a snapshot from the second run on."""
-    tree = _without_script(kernel, tuple(programs), tuple((files or {}).items()), tuple(modules))
+    what = kernel, tuple(programs), tuple((files or {}).items()), tuple(modules)
     run = _entry("run.sh", 0o100755, (SEED_BASH + script).encode()) + END_OF_ARCHIVE
     if prepare is None:
-        return Image(b"", tree + run)
-    return Image(tree + _entry("prepare.sh", 0o100755, prepare.encode()) + END_OF_ARCHIVE, run)
+        return Image(b"", _without_script(*what) + run)
+    return Image(_prepared(*what, prepare), run)
