@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,28 +289,13 @@ static int take_line(void *user, const char *section, const char *key, const cha
 	return profile_definitions_line(&r->inst->profiles, section, key, value);
 }
 
-static int read_stream(struct reader *r, FILE *f)
-{
-	static const char *const lists[] = { "default_in", "attach", "route", "rule", NULL };
-	static const struct ini_reader_ops ops = { begin_section, take_line, lists };
-
-	r->inst = NULL;
-	return ini_file_read(f, r->path, &ops, r);
-}
+static const char *const lists[] = { "default_in", "attach", "route", "rule", NULL };
+static const struct ini_reader_ops reader_ops = { begin_section, take_line, lists };
 
 static int read_file(struct reader *r)
 {
-	FILE *f = strcmp(r->path, "-") ? fopen(r->path, "re") : stdin;
-	int ret;
-
-	if (!f) {
-		err("%s: cannot be opened: %s", r->path, strerror(errno));
-		return EXIT_USAGE;
-	}
-	ret = read_stream(r, f);
-	if (f != stdin)
-		fclose(f);
-	return ret;
+	r->inst = NULL;
+	return ini_file_read_path(r->path, &reader_ops, r);
 }
 
 static bool is_folder(const char *path)
@@ -324,8 +308,8 @@ static bool is_folder(const char *path)
 bool machine_file_exists(void)
 {
 	glob_t found = {};
-	bool exists =
-		!access(machine_file_default, F_OK) || !glob(CONF_D "/*.conf", 0, NULL, &found);
+	bool exists = !access(machine_file_default, F_OK) ||
+		      (!ini_files_find(CONF_D "/*.conf", &found) && found.gl_pathc);
 
 	globfree(&found);
 	return exists;
@@ -336,12 +320,11 @@ static int read_folder(struct reader *r, const char *folder, int *n)
 {
 	char pattern[4096];
 	glob_t found;
-	int ret = EXIT_DONE;
+	int ret;
 
 	*n = 0;
 	snprintf(pattern, sizeof(pattern), "%s/*.conf", folder);
-	if (glob(pattern, 0, NULL, &found))
-		return EXIT_DONE;
+	ret = ini_files_find(pattern, &found);
 	r->is_whole = false;
 	for (; !ret && *n < (int)found.gl_pathc; ++*n) {
 		r->path = found.gl_pathv[*n];
@@ -377,16 +360,19 @@ static int read_default(struct reader *r)
 static int complete(struct machine_instance *inst, const char *path)
 {
 	__u32 first, second;
+	int ret = EXIT_DONE;
 
 	if (!profile_definitions_find(&inst->profiles, BBR_PROFILE_DEFAULT) &&
 	    profile_definitions_begin(&inst->profiles, "", BBR_PROFILE_DEFAULT))
 		return EXIT_REFUSED;
-	for (size_t i = 0; i < inst->profiles.n; i++)
-		if (profile_definition_complete(&inst->profiles.def[i])) {
+	for (size_t i = 0; !ret && i < inst->profiles.n; i++) {
+		ret = profile_definition_complete(&inst->profiles.def[i]);
+		if (ret)
 			remedy("in [%s] of [instance %s], %s", inst->profiles.def[i].name,
 			       inst->name, path);
-			return EXIT_USAGE;
-		}
+	}
+	if (ret)
+		return ret;
 	if (inst->profiles.n > BBR_PROFILES) {
 		err("%s: instance %s has more than %d profiles", path, inst->name, BBR_PROFILES);
 		return EXIT_USAGE;
@@ -460,7 +446,7 @@ int machine_text_read(const char *text, const char *path, const char *name, stru
 
 	*m = (struct machine){};
 	if (f) {
-		ret = read_stream(&r, f);
+		ret = ini_file_read(f, path, &reader_ops, &r);
 		fclose(f);
 	}
 	return ret ? ret : finish(m, path, name);

@@ -171,15 +171,19 @@ static int read_all(struct reading *r, int *number)
 	return ret;
 }
 
+static int out_of_memory(void)
+{
+	err("out of memory");
+	return EXIT_REFUSED;
+}
+
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user)
 {
 	struct reading *r = calloc(1, sizeof(*r));
 	int number, ret;
 
-	if (!r) {
-		err("out of memory");
-		return EXIT_REFUSED;
-	}
+	if (!r)
+		return out_of_memory();
 	r->f = f;
 	r->ops = ops;
 	r->user = user;
@@ -193,4 +197,26 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 		return EXIT_REFUSED;
 	}
 	return ret;
+}
+
+int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void *user)
+{
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	int ret;
+
+	if (!f) {
+		ret = errno == ENOMEM ? EXIT_REFUSED : EXIT_USAGE;
+		err("%s: cannot be opened: %s", path, strerror(errno));
+		return ret;
+	}
+	ret = ini_file_read(f, path, ops, user);
+	if (f != stdin)
+		fclose(f);
+	return ret;
+}
+
+int ini_files_find(const char *pattern, glob_t *found)
+{
+	*found = (glob_t){};
+	return glob(pattern, 0, NULL, found) == GLOB_NOSPACE ? out_of_memory() : EXIT_DONE;
 }

@@ -5,6 +5,7 @@
 #ifndef LOADER_INI_FILE_H
 #define LOADER_INI_FILE_H
 
+#include <glob.h>
 #include <stdio.h>
 
 /*
@@ -22,5 +23,14 @@ struct ini_reader_ops {
  * EXIT_USAGE, or EXIT_REFUSED if f cannot be read.
  */
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user);
+
+/* Opens the file, "-" for the standard input, and reads it. EXIT_USAGE if it cannot be opened. */
+int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void *user);
+
+/*
+ * The files of a pattern, sorted; none if the folder does not exist. Returns EXIT_DONE, after which
+ * the caller calls globfree(), or EXIT_REFUSED.
+ */
+int ini_files_find(const char *pattern, glob_t *found);
 
 #endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,13 +172,8 @@ static int take_pair(void *user, const char *section, const char *key, const cha
 				  profile_definitions_line(r->defs, section, key, value);
 }
 
-static int read_stream(FILE *f, struct reader *r)
-{
-	static const char *const no_lists[] = { NULL };
-	static const struct ini_reader_ops ops = { begin_profile, take_pair, no_lists };
-
-	return ini_file_read(f, r->origin, &ops, r);
-}
+static const char *const no_lists[] = { NULL };
+static const struct ini_reader_ops reader_ops = { begin_profile, take_pair, no_lists };
 
 static int read_file(const char *path, struct profile_definitions *defs, bool skips_others)
 {
@@ -189,17 +183,8 @@ static int read_file(const char *path, struct profile_definitions *defs, bool sk
 		.algorithm = algorithms[0]->name,
 		.skips_others = skips_others,
 	};
-	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	int ret;
 
-	if (!f) {
-		err("%s: cannot be opened: %s", path, strerror(errno));
-		return EXIT_USAGE;
-	}
-	ret = read_stream(f, &r);
-	if (f != stdin)
-		fclose(f);
-	return ret;
+	return ini_file_read_path(path, &reader_ops, &r);
 }
 
 int profile_definitions_file(const char *path, const struct algorithm *algorithm,
@@ -234,16 +219,8 @@ static int merge(struct profile_definitions *all, struct profile_definitions *fi
 static int read_directory(struct profile_definitions *defs)
 {
 	glob_t found;
-	int ret = EXIT_DONE;
+	int ret = ini_files_find(PROFILES_DIR "/*.ini", &found);
 
-	switch (glob(PROFILES_DIR "/*.ini", 0, NULL, &found)) {
-	case 0:
-		break;
-	case GLOB_NOSPACE:
-		return out_of_memory();
-	default: /* there are none */
-		return EXIT_DONE;
-	}
 	for (size_t i = 0; !ret && i < found.gl_pathc; i++) {
 		struct profile_definitions file = { .algorithm = defs->algorithm };
 
@@ -267,7 +244,7 @@ static int read_built_in(struct profile_definitions *defs)
 	f = fmemopen((void *)text.begin, text.end - text.begin, "r");
 	if (!f)
 		return out_of_memory();
-	ret = read_stream(f, &r);
+	ret = ini_file_read(f, BUILT_IN, &reader_ops, &r);
 	fclose(f);
 	return ret;
 }
