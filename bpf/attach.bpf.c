@@ -15,6 +15,7 @@
 #define TCP_CONGESTION 13
 
 char LICENSE[] SEC("license") = "GPL";
+NEED_BTF;
 
 const volatile struct bbr_attach attach SEC(BBR_MAP_ATTACH) = { .magic = BBR_ATTACH_MAGIC };
 

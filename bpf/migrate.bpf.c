@@ -13,6 +13,7 @@
 #define MAX_CGROUP_DEPTH 64
 
 char LICENSE[] SEC("license") = "GPL";
+NEED_BTF;
 
 /* Filled in by bbrctl before it loads this. */
 const volatile struct migrate_config config SEC(MIGRATE_MAP_CONFIG) = {};

@@ -8,6 +8,18 @@
 #ifdef __bpf__
 #include "vmlinux.h"
 #define inline inline __attribute__((always_inline))
+
+/*
+ * For an object without any map of its own: libbpf 1.1 then goes on if it lacks memory for the
+ * object's BTF, and crashes when it loads the programs.
+ */
+#define NEED_BTF                                  \
+	struct {                                  \
+		__uint(type, BPF_MAP_TYPE_ARRAY); \
+		__uint(max_entries, 1);           \
+		__type(key, u32);                 \
+		__type(value, u32);               \
+	} need_btf SEC(".maps")
 #else
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,6 +15,7 @@
 #define RTT_NONE (~0u)
 
 char LICENSE[] SEC("license") = "GPL";
+NEED_BTF;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -68,17 +68,6 @@ static void print_done(const struct options *opt, const struct attachment *at, c
 	json_end(&j);
 }
 
-static int attach_to(const struct attachment *at, int fd)
-{
-	int ret, prog_fd = attach_program_load(at);
-
-	if (prog_fd < 0)
-		return EXIT_REFUSED;
-	ret = attach_program(prog_fd, fd, -1, at->place);
-	close(prog_fd);
-	return ret;
-}
-
 /*
  * Finds what is attached to the cgroup, whichever cgroup has the program. Returns 1, and the caller
  * frees *found; 0 if there is none; or -errno.
@@ -208,21 +197,26 @@ static int put_rule_back(const struct instance *inst, const struct bbr_rule *rul
 static int attach(const struct options *opt, const struct instance *inst, int fd,
 		  const struct attachment *at)
 {
-	int place, ret = refuse_if_attached(opt, at->path);
+	int place, prog = -1, ret = refuse_if_attached(opt, at->path);
 	bool added = false;
 	struct bbr_rule rule;
 	__u64 id;
 
 	if (!ret && opt->profile)
 		ret = cgroup_id("--cgroup", at->path, &id);
-	/* Add the rule first, so that the first connection finds it in place. */
+	if (!ret) {
+		prog = attach_program_load(at);
+		ret = prog < 0 ? EXIT_REFUSED : EXIT_DONE;
+	}
+	/* The rule comes before the program, so that the first connection finds it in place. */
 	if (!ret && opt->profile)
 		ret = add_rule(opt, inst, id, &added);
-	if (ret)
-		return ret;
-	ret = attach_to(at, fd);
+	if (!ret)
+		ret = attach_program(prog, fd, -1, at->place);
 	if (ret && added)
 		delete_rule(inst, id, &rule, &place);
+	if (prog >= 0)
+		close(prog);
 	return ret;
 }
 
@@ -231,11 +225,9 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
  * takes the name for the application's choice. In the experiment's own cgroup, the experiment runs
  * first.
  */
-static void warn_of_experiments(const struct attachment *at)
+static void warn_of_experiments(const struct attachment *at, const struct experiment_handle *list,
+				int n)
 {
-	struct experiment_handle *list;
-	int n = experiments_list(&list);
-
 	for (int i = 0; i < n; i++) {
 		const char *of = list[i].config.name;
 
@@ -244,8 +236,6 @@ static void warn_of_experiments(const struct attachment *at)
 		else if (cgroup_is_within(at->place, list[i].path))
 			err("%s: new connections here leave the experiment %s", at->name, of);
 	}
-	if (n > 0)
-		experiments_free(list, n);
 }
 
 static int check_attach(const struct options *opt, const char *verb)
@@ -266,7 +256,8 @@ static int verb_attach(void *options, int argc, char **argv)
 	struct attachment at;
 	struct instance inst;
 	struct bbr_rule rule;
-	int fd, ret = check_attach(opt, argv[0]);
+	struct experiment_handle *experiments;
+	int fd, n, ret = check_attach(opt, argv[0]);
 
 	(void)argc;
 	which.cgroup = NULL;
@@ -282,11 +273,14 @@ static int verb_attach(void *options, int argc, char **argv)
 	if (ret)
 		return ret;
 	at.n = rule_terms(&rule, at.term);
+	n = experiments_list(&experiments); /* now: without memory nothing has been done yet */
 	ret = attach(opt, &inst, fd, &at);
 	if (!ret) {
 		print_done(opt, &at, "attached to");
-		warn_of_experiments(&at);
+		warn_of_experiments(&at, experiments, n);
 	}
+	if (n > 0)
+		experiments_free(experiments, n);
 	close(fd);
 	attachment_free(&at);
 	return ret;
@@ -329,29 +323,6 @@ static int instance_with_rules(const char *name, struct instance **list, struct 
 		if (!strcmp((*list)[i].name, name) && (*list)[i].supported)
 			*inst = &(*list)[i];
 	return EXIT_DONE;
-}
-
-/*
- * Attachments stay, for a user who loads the name again. Only detach says that nobody wants them.
- */
-void warn_of_attachments(const char *name)
-{
-	struct attachment *list;
-	int n = attachments_list(&list);
-
-	if (n < 0)
-		err_bpf(n, "cannot look for cgroups that it is still attached to");
-	for (int i = 0; i < n; i++) {
-		if (strcmp(list[i].name, name))
-			continue;
-		err("%s: still attached to %s, where new connections now get their default", name,
-		    list[i].path);
-		remedy("it applies again when the name is loaded; to prevent that: bbrctl detach "
-		       "--cgroup %s --name %s",
-		       list[i].path, name);
-	}
-	if (n >= 0)
-		attachments_free(list, n);
 }
 
 /*

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
 #include "kernel/netns.h"
@@ -75,6 +76,24 @@ static int check_migrate(const struct options *opt, struct migration *m)
 	return EXIT_USAGE;
 }
 
+/*
+ * Attachments stay, for a user who loads the name again. Only detach says that nobody wants them.
+ */
+static void warn_of_attachments(const char *name, const struct attachment *list, int n)
+{
+	if (n < 0)
+		err_bpf(n, "cannot look for cgroups that it is still attached to");
+	for (int i = 0; i < n; i++) {
+		if (strcmp(list[i].name, name))
+			continue;
+		err("%s: still attached to %s, where new connections now get their default", name,
+		    list[i].path);
+		remedy("it applies again when the name is loaded; to prevent that: bbrctl detach "
+		       "--cgroup %s --name %s",
+		       list[i].path, name);
+	}
+}
+
 static int verb_unload(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
@@ -82,8 +101,9 @@ static int verb_unload(void *options, int argc, char **argv)
 	unsigned int unseen = 0; /* namespaces */
 	struct instance inst;
 	struct json j;
+	struct attachment *attached;
 	bool is_unloaded, left;
-	int ret;
+	int ret, n_attached;
 
 	if (opt->migrate && (ret = check_migrate(opt, &m)))
 		return ret;
@@ -98,6 +118,8 @@ static int verb_unload(void *options, int argc, char **argv)
 		ret = arms_refuse_use(opt->name, NULL);
 	if (ret)
 		return ret;
+	n_attached =
+		attachments_list(&attached); /* now: without memory nothing has been done yet */
 	if (opt->json) {
 		json_begin_pretty(&j, stdout);
 		json_add_string(&j, "name", inst.name);
@@ -121,7 +143,9 @@ static int verb_unload(void *options, int argc, char **argv)
 	}
 	migration_free(&m);
 	if (is_unloaded)
-		warn_of_attachments(opt->name);
+		warn_of_attachments(opt->name, attached, n_attached);
+	if (n_attached >= 0)
+		attachments_free(attached, n_attached);
 	if (is_unloaded && unseen)
 		netns_say_unseen(unseen, "not all defaults are restored");
 	left = is_unloaded && m.unseen > 0 && inst.users;

@@ -160,7 +160,4 @@ void options_init(void *options);
 BBRCTL_VERBS(X)
 #undef X
 
-/* After unloading: warns about the cgroups that are still attached to the name. */
-void warn_of_attachments(const char *name);
-
 #endif
