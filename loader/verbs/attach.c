@@ -119,8 +119,8 @@ static struct bbr_rule rule_of(__u64 cgroup)
 }
 
 /*
- * Adds the rule as the first of all, so that no existing rule takes precedence. *added is false if
- * it is there already: an attach was killed after it.
+ * Adds the rule as the first of all, so that no existing rule takes precedence. *added becomes true
+ * unless it is there already: an attach was killed after it.
  */
 static int add_rule(const struct options *opt, const struct instance *inst, __u64 cgroup,
 		    bool *added)
@@ -142,16 +142,16 @@ static int add_rule(const struct options *opt, const struct instance *inst, __u6
 	if (ret)
 		return ret;
 	place = rule_list_find(&rules, &rule);
-	*added = place || rules.rule[0].profile != rule.profile;
-	if (*added && place >= 0) {
+	if (place > 0 || (!place && rules.rule[0].profile != rule.profile)) {
 		err("rule %d already covers this cgroup", place + 1);
 		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
 		ret = EXIT_REFUSED;
-	}
-	if (!ret && *added)
+	} else if (place < 0) {
 		ret = rule_list_insert(&rules, 0, &rule);
-	if (!ret && *added)
-		ret = rule_list_write(inst, &rules);
+		if (!ret)
+			ret = rule_list_write(inst, &rules);
+		*added = !ret;
+	}
 	rule_list_free(&rules);
 	return ret;
 }
