@@ -81,33 +81,43 @@ static int run_program(struct netns_bpf **program)
 /*
  * Takes the next entry out of a map. `last` is the key of the one that was taken before; NULL: none
  * was. (From the beginning, the kernel would look again through all places that are empty by now.)
+ * Returns 1, 0 if there is none, or -errno.
  */
-static bool take_entry(int map, const void *last, void *key, void *value)
+static int take_entry(int map, const void *last, void *key, void *value)
 {
-	bool is_there;
+	int error;
 
 	do {
-		is_there = !bpf_map_get_next_key(map, last, key);
+		error = bpf_map_get_next_key(map, last, key) ? errno : 0;
 		if (last)
 			bpf_map_delete_elem(map, last);
 		last = NULL;
-	} while (is_there && bpf_map_lookup_elem(map, key, value));
-	return is_there;
+		if (error)
+			return error == ENOENT ? 0 : -error;
+		error = bpf_map_lookup_elem(map, key, value) ? errno : 0;
+	} while (error == ENOENT); /* it has gone meanwhile */
+	return error ? -error : 1;
 }
 
-/* Takes the entries out of the map, so that the next run begins with none. */
+/*
+ * Takes the entries out of the map, so that the next run begins with none. Returns how many or
+ * -errno; the caller frees *list in any case.
+ */
 static int take_namespaces(int map, struct netns_known **list)
 {
 	__u32 last, *before = NULL;
 	struct netns_known next;
-	int n = 0;
+	int n = 0, is_there;
 
-	for (memset(&next, 0, sizeof(next)); take_entry(map, before, &next.inode, &next.is); n++) {
+	memset(&next, 0, sizeof(next));
+	while ((is_there = take_entry(map, before, &next.inode, &next.is)) > 0) {
 		*list = mem_grow(*list, n, sizeof(**list));
-		(*list)[n] = next;
+		(*list)[n++] = next;
 		last = next.inode;
 		before = &last;
 	}
+	if (is_there < 0)
+		return is_there;
 	if (n)
 		qsort(*list, n, sizeof(**list), by_inode);
 	return n;
@@ -140,7 +150,7 @@ static void find_uses(const struct netns_bpf *program, struct netns_known *list,
 {
 	__u64 last[2], key[2], *before = NULL, table = 0;
 	struct netns_use use;
-	int error = 0;
+	int error = 0, is_there;
 
 	for (int i = 0; i < n && !error; i++) {
 		/* Mostly all have the machine's. To look through one again does no harm. */
@@ -148,7 +158,7 @@ static void find_uses(const struct netns_bpf *program, struct netns_known *list,
 		if (!error && list[i].is.table != table)
 			error = look_through(program, table = list[i].is.table);
 	}
-	while (take_entry(program->maps.uses.map_fd, before, key, &use)) {
+	while ((is_there = take_entry(program->maps.uses.map_fd, before, key, &use)) > 0) {
 		struct netns_known *k = find_known(list, n, use.netns);
 
 		if (k && !k->is_used)
@@ -156,7 +166,7 @@ static void find_uses(const struct netns_bpf *program, struct netns_known *list,
 		before = memcpy(last, key, sizeof(last));
 	}
 	for (int i = 0; i < n; i++)
-		list[i].is_used |= error;
+		list[i].is_used |= error || is_there;
 }
 
 /*
@@ -173,14 +183,15 @@ static int ask_kernel(struct netns_known **list, const struct walk *w)
 	if (n)
 		return n;
 	n = take_namespaces(program->maps.namespaces.map_fd, list);
-	if (w->match)
+	if (w->match && n > 0)
 		find_uses(program, *list, n, w);
 	while (!bpf_map_get_next_key(program->maps.struct_ops_ids.map_fd, NULL, &address))
 		bpf_map_delete_elem(program->maps.struct_ops_ids.map_fd, &address);
-	if ((__u32)n != program->bss->n_listed) {
+	if (n >= 0 && (__u32)n != program->bss->n_listed)
+		n = -E2BIG;
+	if (n < 0) {
 		free(*list);
 		*list = NULL;
-		return -E2BIG;
 	}
 	return n;
 }

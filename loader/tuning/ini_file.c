@@ -171,6 +171,14 @@ static int read_all(struct reading *r, int *number)
 	return ret;
 }
 
+static int cannot(const char *be, const char *name)
+{
+	int ret = errno == ENOMEM ? EXIT_REFUSED : EXIT_USAGE;
+
+	err("%s: cannot be %s: %s", name, be, strerror(errno));
+	return ret;
+}
+
 static int out_of_memory(void)
 {
 	err("out of memory");
@@ -192,10 +200,8 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 	free(r);
 	if (ret)
 		remedy("at line %d of %s", number, name);
-	if (!ret && ferror(f)) {
-		err("%s: cannot be read: %s", name, strerror(errno));
-		return EXIT_REFUSED;
-	}
+	if (!ret && ferror(f))
+		ret = cannot("read", name);
 	return ret;
 }
 
@@ -204,11 +210,8 @@ int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void 
 	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	int ret;
 
-	if (!f) {
-		ret = errno == ENOMEM ? EXIT_REFUSED : EXIT_USAGE;
-		err("%s: cannot be opened: %s", path, strerror(errno));
-		return ret;
-	}
+	if (!f)
+		return cannot("opened", path);
 	ret = ini_file_read(f, path, ops, user);
 	if (f != stdin)
 		fclose(f);

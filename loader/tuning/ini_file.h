@@ -20,11 +20,11 @@ struct ini_reader_ops {
 
 /*
  * Reads f to its end; `name` is for messages. Returns EXIT_DONE, what an operation returned,
- * EXIT_USAGE, or EXIT_REFUSED if f cannot be read.
+ * EXIT_USAGE, also if f cannot be read, or EXIT_REFUSED without memory.
  */
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user);
 
-/* Opens the file, "-" for the standard input, and reads it. EXIT_USAGE if it cannot be opened. */
+/* Opens the file, "-" for the standard input, and reads it, as ini_file_read() does. */
 int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void *user);
 
 /*
