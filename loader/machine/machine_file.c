@@ -307,10 +307,11 @@ static bool is_folder(const char *path)
 
 bool machine_file_exists(void)
 {
-	glob_t found = {};
-	bool exists = !access(machine_file_default, F_OK) ||
-		      (!ini_files_find(CONF_D "/*.conf", &found) && found.gl_pathc);
+	glob_t found;
+	bool exists;
 
+	ini_files_find(CONF_D "/*.conf", &found);
+	exists = found.gl_pathc || !access(machine_file_default, F_OK);
 	globfree(&found);
 	return exists;
 }
@@ -320,11 +321,11 @@ static int read_folder(struct reader *r, const char *folder, int *n)
 {
 	char pattern[4096];
 	glob_t found;
-	int ret;
+	int ret = EXIT_DONE;
 
 	*n = 0;
 	snprintf(pattern, sizeof(pattern), "%s/*.conf", folder);
-	ret = ini_files_find(pattern, &found);
+	ini_files_find(pattern, &found);
 	r->is_whole = false;
 	for (; !ret && *n < (int)found.gl_pathc; ++*n) {
 		r->path = found.gl_pathv[*n];

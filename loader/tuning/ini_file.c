@@ -171,27 +171,11 @@ static int read_all(struct reading *r, int *number)
 	return ret;
 }
 
-static int cannot(const char *be, const char *name)
-{
-	int ret = errno == ENOMEM ? EXIT_REFUSED : EXIT_USAGE;
-
-	err("%s: cannot be %s: %s", name, be, strerror(errno));
-	return ret;
-}
-
-static int out_of_memory(void)
-{
-	err("out of memory");
-	return EXIT_REFUSED;
-}
-
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user)
 {
-	struct reading *r = calloc(1, sizeof(*r));
+	struct reading *r = mem_new(1, sizeof(*r));
 	int number, ret;
 
-	if (!r)
-		return out_of_memory();
 	r->f = f;
 	r->ops = ops;
 	r->user = user;
@@ -200,8 +184,10 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 	free(r);
 	if (ret)
 		remedy("at line %d of %s", number, name);
-	if (!ret && ferror(f))
-		ret = cannot("read", name);
+	if (!ret && ferror(f)) {
+		err("%s: cannot be read: %s", name, strerror(errno));
+		return EXIT_REFUSED;
+	}
 	return ret;
 }
 
@@ -210,16 +196,19 @@ int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void 
 	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	int ret;
 
-	if (!f)
-		return cannot("opened", path);
+	mem_check(f || errno != ENOMEM);
+	if (!f) {
+		err("%s: cannot be opened: %s", path, strerror(errno));
+		return EXIT_USAGE;
+	}
 	ret = ini_file_read(f, path, ops, user);
 	if (f != stdin)
 		fclose(f);
 	return ret;
 }
 
-int ini_files_find(const char *pattern, glob_t *found)
+void ini_files_find(const char *pattern, glob_t *found)
 {
 	*found = (glob_t){};
-	return glob(pattern, 0, NULL, found) == GLOB_NOSPACE ? out_of_memory() : EXIT_DONE;
+	mem_check(glob(pattern, 0, NULL, found) != GLOB_NOSPACE);
 }

@@ -20,17 +20,14 @@ struct ini_reader_ops {
 
 /*
  * Reads f to its end; `name` is for messages. Returns EXIT_DONE, what an operation returned,
- * EXIT_USAGE, also if f cannot be read, or EXIT_REFUSED without memory.
+ * EXIT_USAGE, or EXIT_REFUSED if f cannot be read.
  */
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user);
 
-/* Opens the file, "-" for the standard input, and reads it, as ini_file_read() does. */
+/* The same for a path, "-" for the standard input. EXIT_USAGE if it cannot be opened. */
 int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void *user);
 
-/*
- * The files of a pattern, sorted; none if the folder does not exist. Returns EXIT_DONE, after which
- * the caller calls globfree(), or EXIT_REFUSED.
- */
-int ini_files_find(const char *pattern, glob_t *found);
+/* The files of a pattern, sorted; none if the folder does not exist. Free them with globfree(). */
+void ini_files_find(const char *pattern, glob_t *found);
 
 #endif

@@ -52,17 +52,10 @@ const struct profile_definition *profile_definitions_find(const struct profile_d
 	return find(defs, name);
 }
 
-static int out_of_memory(void)
-{
-	err("out of memory");
-	return EXIT_REFUSED;
-}
-
 int profile_definitions_begin(struct profile_definitions *defs, const char *origin,
 			      const char *name)
 {
-	struct profile_definition *grown, *def,
-		begun = { .params = param_set_default(defs->algorithm) };
+	struct profile_definition *def, begun = { .params = param_set_default(defs->algorithm) };
 
 	if (!profile_name_is_valid(name))
 		return EXIT_USAGE;
@@ -72,43 +65,29 @@ int profile_definitions_begin(struct profile_definitions *defs, const char *orig
 		return EXIT_USAGE;
 	}
 	strcpy(begun.name, name);
-	begun.about = strdup("");
-	begun.needs = strdup("");
-	begun.origin = strdup(origin);
-	if (!begun.about || !begun.needs || !begun.origin) {
-		free_def(&begun);
-		return out_of_memory();
-	}
+	begun.about = mem_copy("");
+	begun.needs = mem_copy("");
+	begun.origin = mem_copy(origin);
 	if (def) {
 		free_def(def);
 		*def = begun;
 		return EXIT_DONE;
 	}
-	grown = realloc(defs->def, (defs->n + 1) * sizeof(*grown));
-	if (!grown) {
-		free_def(&begun);
-		return out_of_memory();
-	}
-	defs->def = grown;
-	grown[defs->n++] = begun;
+	defs->def = mem_grow(defs->def, defs->n, sizeof(*defs->def));
+	defs->def[defs->n++] = begun;
 	return EXIT_DONE;
 }
 
-static int set_text(char **text, const char *value)
+static void set_text(char **text, const char *value)
 {
-	char *copy = strdup(value);
-
-	if (!copy)
-		return out_of_memory();
 	free(*text);
-	*text = copy;
-	return EXIT_DONE;
+	*text = mem_copy(value);
 }
 
 static int check_keys(const struct algorithm *algorithm, const char *keys)
 {
-	char *list = strdup(keys), *rest = list, *key;
-	int ret = list ? EXIT_DONE : out_of_memory();
+	char *list = mem_copy(keys), *rest = list, *key;
+	int ret = EXIT_DONE;
 
 	while (!ret && (key = strsep(&rest, " "))) {
 		if (!*key || param_find(algorithm, key, strlen(key)))
@@ -125,17 +104,21 @@ int profile_definitions_line(struct profile_definitions *defs, const char *secti
 {
 	struct profile_definition *def = find(defs, section);
 	char assignment[512];
+	int ret;
 
 	if (!def) {
 		err("%s: must follow the [NAME] of a profile", key);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(key, "about"))
-		return set_text(&def->about, value);
+	if (!strcmp(key, "about")) {
+		set_text(&def->about, value);
+		return EXIT_DONE;
+	}
 	if (!strcmp(key, "needs")) {
-		int ret = check_keys(defs->algorithm, value);
-
-		return ret ? ret : set_text(&def->needs, value);
+		ret = check_keys(defs->algorithm, value);
+		if (!ret)
+			set_text(&def->needs, value);
+		return ret;
 	}
 	snprintf(assignment, sizeof(assignment), "%s=%s", key, value);
 	return param_assign(assignment, &def->params);
@@ -195,41 +178,36 @@ int profile_definitions_file(const char *path, const struct algorithm *algorithm
 }
 
 /* Moves the definitions of one file into `all`, where they replace those with the same name. */
-static int merge(struct profile_definitions *all, struct profile_definitions *file)
+static void merge(struct profile_definitions *all, struct profile_definitions *file)
 {
 	for (size_t i = 0; i < file->n; i++) {
-		struct profile_definition *grown, *def = find(all, file->def[i].name);
+		struct profile_definition *def = find(all, file->def[i].name);
 
 		if (!def) {
-			grown = realloc(all->def, (all->n + 1) * sizeof(*grown));
-			if (!grown)
-				return out_of_memory();
-			all->def = grown;
-			def = &grown[all->n++];
+			all->def = mem_grow(all->def, all->n, sizeof(*all->def));
+			def = &all->def[all->n++];
 			*def = (struct profile_definition){};
 		}
 		free_def(def);
 		*def = file->def[i];
 		file->def[i] = (struct profile_definition){};
 	}
-	return EXIT_DONE;
 }
 
 /* A file with a mistake must not hide the others. */
-static int read_directory(struct profile_definitions *defs)
+static void read_directory(struct profile_definitions *defs)
 {
 	glob_t found;
-	int ret = ini_files_find(PROFILES_DIR "/*.ini", &found);
 
-	for (size_t i = 0; !ret && i < found.gl_pathc; i++) {
+	ini_files_find(PROFILES_DIR "/*.ini", &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct profile_definitions file = { .algorithm = defs->algorithm };
 
-		ret = read_file(found.gl_pathv[i], &file, true);
-		ret = ret == EXIT_USAGE ? EXIT_DONE : ret ? ret : merge(defs, &file);
+		if (!read_file(found.gl_pathv[i], &file, true))
+			merge(defs, &file);
 		profile_definitions_free(&file);
 	}
 	globfree(&found);
-	return ret;
 }
 
 static int read_built_in(struct profile_definitions *defs)
@@ -241,9 +219,7 @@ static int read_built_in(struct profile_definitions *defs)
 
 	if (text.begin == text.end)
 		return EXIT_DONE;
-	f = fmemopen((void *)text.begin, text.end - text.begin, "r");
-	if (!f)
-		return out_of_memory();
+	f = mem_need(fmemopen((void *)text.begin, text.end - text.begin, "r"));
 	ret = ini_file_read(f, BUILT_IN, &reader_ops, &r);
 	fclose(f);
 	return ret;
@@ -255,7 +231,9 @@ int profile_definitions_known(const struct algorithm *algorithm, struct profile_
 
 	*defs = (struct profile_definitions){ .algorithm = algorithm };
 	ret = read_built_in(defs);
-	return ret ? ret : read_directory(defs);
+	if (!ret)
+		read_directory(defs);
+	return ret;
 }
 
 static bool is_assigned(const char *key, int n, const char *const *assignments)
@@ -276,8 +254,8 @@ static bool has_value(const struct profile_definition *def, const char *key)
 /* n < 0: the profile's own values count too. */
 static int check_needs(const struct profile_definition *def, int n, const char *const *assignments)
 {
-	char *list = strdup(def->needs), *rest = list, *key;
-	int ret = list ? EXIT_DONE : out_of_memory();
+	char *list = mem_copy(def->needs), *rest = list, *key;
+	int ret = EXIT_DONE;
 
 	while (!ret && (key = strsep(&rest, " "))) {
 		if (!*key || is_assigned(key, n, assignments) || (n < 0 && has_value(def, key)))
@@ -353,10 +331,10 @@ int profile_definitions_base(struct profile_definitions *defs, const char *secti
 		return EXIT_USAGE;
 	}
 	ret = find_base(defs->algorithm, base, &known, &from);
-	if (!ret)
+	if (!ret) {
 		def->params = from->params;
-	if (!ret)
-		ret = set_text(&def->needs, from->needs);
+		set_text(&def->needs, from->needs);
+	}
 	profile_definitions_free(&known);
 	return ret;
 }
