@@ -212,3 +212,13 @@ bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct m
 	return !rule_list_find(&one, &x) &&
 	       !strcmp(machine_rule_profile(a, &x), machine_rule_profile(b, &y));
 }
+
+bool machine_same_rules(const struct machine_instance *a, const struct machine_instance *b)
+{
+	if (a->rules.n != b->rules.n)
+		return false;
+	for (__u32 i = 0; i < a->rules.n; i++)
+		if (!machine_same_rule(a, i, b, i))
+			return false;
+	return true;
+}

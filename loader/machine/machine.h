@@ -134,6 +134,15 @@ int machine_pods_find(struct machine *m, const char *folder);
 /* Where the rules of line i, for pods, begin among its instance's: behind those of the lines before. */
 __u32 machine_pods_place(const struct machine *m, size_t i);
 
+/*
+ * The rules that an instance should have while the file's lines for pods are followed: those found,
+ * without those of cgroups that are gone, and those of the lines. Somebody else's stay. Profiles are
+ * indexes into those of `found`. Returns as machine_pods_find(); the caller frees the rules in any
+ * case.
+ */
+int machine_pods_rules(const struct machine *m, const struct machine_instance *found,
+		       struct rule_list *rules);
+
 /* How many of the attachments, the last ones, are pods'. */
 size_t machine_pods_attached(const struct machine *m);
 
@@ -146,6 +155,8 @@ const char *machine_rule_profile(const struct machine_instance *inst, const stru
 /* True if rule i of `a` and rule k of `b` have the same conditions and profile. */
 bool machine_same_rule(const struct machine_instance *a, __u32 i, const struct machine_instance *b,
 		       __u32 k);
+/* The same of all their rules, in their order. */
+bool machine_same_rules(const struct machine_instance *a, const struct machine_instance *b);
 
 /*
  * Prints an instance in the form of a file (machine_file.c): its section, profiles and rules, each

@@ -88,3 +88,72 @@ int machine_pods_find(struct machine *m, const char *folder)
 	pods_free(list, n);
 	return ret;
 }
+
+/* Drops the rules of cgroups that are gone: their numbers never come again. */
+static void drop_gone(struct rule_list *rules)
+{
+	char path[4096];
+
+	for (__u32 i = rules->n; i-- > 0;) {
+		if (!(rules->rule[i].fields & BBR_RULE_CGROUP))
+			continue;
+		cgroup_path(rules->rule[i].cgroup, path, sizeof(path));
+		if (!path[0])
+			rule_list_remove(rules, i);
+	}
+}
+
+/* Where rule i of the file belongs: next to the nearest of the file's rules that is there. */
+static __u32 place_among(const struct rule_list *rules, const struct rule_list *file, __u32 i)
+{
+	int place;
+
+	for (__u32 before = i; before-- > 0;) {
+		place = rule_list_find(rules, &file->rule[before]);
+		if (place >= 0)
+			return place + 1;
+	}
+	for (__u32 after = i + 1; after < file->n; after++) {
+		place = rule_list_find(rules, &file->rule[after]);
+		if (place >= 0)
+			return place;
+	}
+	return rules->n;
+}
+
+/* Makes rule i of the file one of `rules`, unless its profile was deleted. */
+static int add_followed(const struct machine_instance *file, __u32 i,
+			const struct machine_instance *found, struct rule_list *rules)
+{
+	struct bbr_rule rule = file->rules.rule[i];
+	const struct profile_definition *profile =
+		profile_definitions_find(&found->profiles, machine_rule_profile(file, &rule));
+	int place = rule_list_find(rules, &rule);
+
+	if (!profile)
+		return EXIT_DONE;
+	rule.profile = profile - found->profiles.def;
+	if (place < 0)
+		return rule_list_insert(rules, place_among(rules, &file->rules, i), &rule);
+	rules->rule[place].profile = rule.profile;
+	return EXIT_DONE;
+}
+
+int machine_pods_rules(const struct machine *m, const struct machine_instance *found,
+		       struct rule_list *rules)
+{
+	const struct machine_instance *file = machine_instance(m, found->name);
+	int ret = EXIT_DONE;
+
+	*rules = (struct rule_list){};
+	for (__u32 i = 0; !ret && i < found->rules.n; i++)
+		ret = rule_list_insert(rules, i, &found->rules.rule[i]);
+	drop_gone(rules);
+	for (size_t p = 0; p < m->n_pods; p++) {
+		if (!m->pods[p].is_rule || strcmp(m->pods[p].name, found->name))
+			continue;
+		for (__u32 i = 0; !ret && i < m->pods[p].n; i++)
+			ret = add_followed(file, machine_pods_place(m, p) + i, found, rules);
+	}
+	return ret;
+}

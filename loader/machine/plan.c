@@ -65,16 +65,6 @@ static bool is_subject(const struct planning *p, const char *name)
 	return !p->wanted->is_tuning && (!p->only || !strcmp(p->only, name));
 }
 
-static bool same_rules(const struct machine_instance *a, const struct machine_instance *b)
-{
-	if (a->rules.n != b->rules.n)
-		return false;
-	for (__u32 i = 0; i < a->rules.n; i++)
-		if (!machine_same_rule(a, i, b, i))
-			return false;
-	return true;
-}
-
 static void plan_tuning(struct planning *p, const struct machine_instance *wanted,
 			const struct machine_instance *found)
 {
@@ -96,7 +86,7 @@ static void plan_tuning(struct planning *p, const struct machine_instance *wante
 		if (!profile_definitions_find(&wanted->profiles, old->name))
 			add(p, STEP_PROFILE_DELETE, wanted->name)->profile_found = old;
 	}
-	if (!same_rules(wanted, found))
+	if (!machine_same_rules(wanted, found))
 		add(p, STEP_RULES, wanted->name);
 }
 

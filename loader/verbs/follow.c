@@ -120,13 +120,38 @@ static int read_again(struct following *f)
 	return has_what_to_follow(&new) ? watch_all(f) : ENDED;
 }
 
-static void keep_followed_steps(const struct machine *wanted, struct plan *plan)
+/* One for each instance that was found: it has the rules that it should have. */
+static void free_goals(struct machine_instance *goal, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		rule_list_free(&goal[i].rules);
+	free(goal);
+}
+
+/* True if an instance needs other rules because of pods. Then the step leads to the goal. */
+static bool follow_rules(const struct machine *wanted, struct step *s,
+			 struct machine_instance *goal)
+{
+	*goal = *s->found;
+	if (machine_pods_rules(wanted, s->found, &goal->rules))
+		return false;
+	s->wanted = goal;
+	return !machine_same_rules(goal, s->found);
+}
+
+static void keep_followed_steps(const struct machine *wanted, const struct machine *found,
+				struct machine_instance *goal, struct plan *plan)
 {
 	size_t n = 0;
+	struct step *s;
 
-	for (size_t i = 0; i < plan->n; i++)
-		if (step_is_followed(wanted, &plan->step[i]))
-			plan->step[n++] = plan->step[i];
+	for (size_t i = 0; i < plan->n; i++) {
+		s = &plan->step[i];
+		if (s->found && s->kind == STEP_RULES ?
+			    follow_rules(wanted, s, &goal[s->found - found->instance]) :
+			    step_is_followed(wanted, s))
+			plan->step[n++] = *s;
+	}
 	plan->n = n;
 }
 
@@ -169,12 +194,14 @@ static void print_followed(const struct following *f, const struct plan *plan)
 static int make_again(struct following *f, const struct machine *wanted)
 {
 	struct machine found;
+	struct machine_instance *goal = NULL;
 	struct plan plan = {};
 	int ret = machine_kernel_read(f->only, wanted, &found);
 
 	if (!ret) {
+		goal = mem_new(found.n_instances, sizeof(*goal));
 		plan_make(wanted, &found, f->only, false, &plan);
-		keep_followed_steps(wanted, &plan);
+		keep_followed_steps(wanted, &found, goal, &plan);
 	}
 	if (plan.n) {
 		note_change(f, &plan);
@@ -183,6 +210,7 @@ static int make_again(struct following *f, const struct machine *wanted)
 			print_followed(f, &plan);
 	}
 	plan_free(&plan);
+	free_goals(goal, goal ? found.n_instances : 0);
 	machine_free(&found);
 	return ret;
 }

@@ -175,6 +175,12 @@ class Node:
     def asks(self, *args, **kwargs):
         return self.bbrctl(*args, prefix=self.prefix, **kwargs)
 
+    def rules(self, name):
+        """The ports of an instance's rules, and the pods that they are for, in order."""
+        paths = {str(cgroup.path): pod for pod, (cgroup, _) in self.pods.items()}
+        mount = self.parent.path.parent
+        return [(r.get("dport"), r.get("cgroup") and paths.get(f"{mount}{r['cgroup']}", "?")) for r in saved_of(self.bbrctl, name)["rules"]]
+
 
 @pytest.fixture
 def node(bbrctl, new_cgroup, tmp_path):
@@ -211,24 +217,18 @@ def test_lines_for_pods_follow_the_pods(bbrctl, hold, free_name, space, node):
     holder = hold(name, PODS.format(name=name), node.bbrctl)
     assert cc_in(space, here) == name
 
-    def rules():
-        """The ports of the rules, and the pods that they are for, in order."""
-        paths = {str(cgroup.path): pod for pod, (cgroup, _) in node.pods.items()}
-        mount = node.parent.path.parent
-        return [(r.get("dport"), r.get("cgroup") and paths.get(f"{mount}{r['cgroup']}", "?")) for r in saved_of(bbrctl, name)["rules"]]
-
-    assert rules() == [(1, None), (2, "web/front-0"), (None, "web/front-0"), (3, None)]
+    assert node.rules(name) == [(1, None), (2, "web/front-0"), (None, "web/front-0"), (3, None)]
     # New pods: one that both lines name, and one of another namespace.
     both, other = node.make("web/front-1"), node.make("db/front-1")
     wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 6, "the new pods have their rules")
-    assert rules() == [(1, None), (2, "web/front-0"), (None, "db/front-1"), (None, "web/front-0"), (None, "web/front-1"), (3, None)]
+    assert node.rules(name) == [(1, None), (2, "web/front-0"), (None, "db/front-1"), (None, "web/front-0"), (None, "web/front-1"), (3, None)]
     assert cc_in(space, both) == name and cc_in(space, other) == "reno"
     assert saved_of(bbrctl, name)["attachments"] == [{"cgroup": str(c.path), "not_dst": ["127.9.0.0/16"]}
                                       for c in sorted((here, both), key=lambda c: c.path)]
     node.asks("apply", "--check", "--name", name, holder.path)
     node.delete("web/front-0")
     wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 4, "the pod's rules are gone")
-    assert rules() == [(1, None), (None, "db/front-1"), (None, "web/front-1"), (3, None)]
+    assert node.rules(name) == [(1, None), (None, "db/front-1"), (None, "web/front-1"), (3, None)]
     # A restart of the pod, under another uid.
     assert cc_in(space, node.make("web/front-0")) in ("reno", name)
     wait_until(lambda: len(saved_of(bbrctl, name)["attachments"]) == 2, "it is attached again")
@@ -279,10 +279,16 @@ def test_following_the_file_that_was_applied(bbrctl, free_name, node, tmp_path):
     try:
         node.make("web/front-0")
         wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 4, "the pod has its rules")
+        # Somebody works at the rules: theirs stay as they are, and the pods' are still followed.
         bbrctl("rule", "delete", "--name", name, "1")
+        bbrctl("profile", "add", "--name", name, "mine", "cwnd_gain=2")
+        for rule in ("--dport", 4), ("--dport", 5, "--cgroup", node.pods["web/front-0"][0].path):
+            bbrctl("rule", "add", "--name", name, "--profile", "mine", *rule)
         node.make("web/front-1")
-        wait_until(lambda: len(saved_of(bbrctl, name)["attach"]) == 2, "the next one is attached")
-        assert len(saved_of(bbrctl, name)["rules"]) == 3  # somebody works at the rules
+        wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 6, "the next pod has its rule")
+        assert node.rules(name) == [(2, "web/front-0"), (None, "web/front-0"), (None, "web/front-1"), (3, None), (4, None), (5, "web/front-0")]
+        node.delete("web/front-1")
+        wait_until(lambda: len(saved_of(bbrctl, name)["rules"]) == 5, "its rule is gone")
         path.write_text(f"[instance {name}]\n")
         node.delete("web/front-0")
         out, _ = process.communicate(timeout=60)
