@@ -11,30 +11,33 @@ struct connection {
 	struct bbr_event last;
 };
 
-/* A copy: the source may move its own. */
+/* A copy: the source may move its own, and uses the place of the names for other origins. */
 struct known_origin {
-	struct origin origin;
+	struct origin origin; /* its profiles point to names */
+	char names[BBR_PROFILES][BBR_PROFILE_NAME_LEN];
 	struct known_origin *next;
 };
 
-/* NULL: there is no place. */
-static const struct origin *keep_origin(struct recorded *r, const struct origin *origin)
+/* Keeps the event's origin, and the name of the event's profile. NULL: there is no place. */
+static const struct origin *keep_origin(struct recorded *r, const struct origin *origin,
+					const struct bbr_event *e)
 {
-	struct known_origin *k;
+	struct known_origin *k = r->origins;
 
-	for (k = r->origins; k; k = k->next) {
-		if (k->origin.id == origin->id) {
-			k->origin = *origin;
-			return &k->origin;
-		}
-	}
-	if (r->n_origins == RECORDED_ORIGINS_MAX)
+	while (k && k->origin.id != origin->id)
+		k = k->next;
+	if (!k && r->n_origins == RECORDED_ORIGINS_MAX)
 		return NULL;
-	k = mem_new(1, sizeof(*k));
-	r->n_origins++;
+	if (!k) {
+		k = mem_new(1, sizeof(*k));
+		r->n_origins++;
+		k->next = r->origins;
+		r->origins = k;
+	}
 	k->origin = *origin;
-	k->next = r->origins;
-	r->origins = k;
+	k->origin.profiles = (const char(*)[BBR_PROFILE_NAME_LEN])k->names;
+	if (origin->profiles && e->profile < BBR_PROFILES)
+		memcpy(k->names[e->profile], origin->profiles[e->profile], BBR_PROFILE_NAME_LEN);
 	return &k->origin;
 }
 
@@ -72,7 +75,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 		conn_map_drop(&r->live, &key);
 		return true;
 	}
-	origin = keep_origin(r, origin);
+	origin = keep_origin(r, origin, e);
 	c = (struct connection *)conn_map_find(&r->live, &key);
 	if (!origin || (!c && r->live.n == RECORDED_CONNS_MAX)) {
 		r->left_out++;

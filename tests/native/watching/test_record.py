@@ -202,6 +202,21 @@ def test_profile_names_change(bbrmon, write):
     assert [e["profile"] for e in read(bbrmon, f"{path}.copy")[0]] == names
 
 
+def test_profile_names_of_instances(bbrmon, write):
+    """A connection has the name of its instance's profile, also if others were recorded after its last event."""
+    chunks = []
+    for number, name in enumerate(("one", "two"), 1):
+        encode = fmt.Encoder()
+        chunks.append(fmt.chunk(fmt.Head(run=1, sampling=1), [
+            fmt.origin(number, name), fmt.record(fmt.PROFILES, fmt.varint(0) + b"default\0of_" + name.encode() + b"\0"),
+            encode(number, number, kind=ACK, family=2, profile=1), fmt.totals_record(fmt.TOTALS, 0, [0, 0, number])]))
+    path = write(b"".join(chunks))
+    for sort in ((), ("--sort", "instance")):
+        lines = bbrmon("snapshot", "-j", "--read", path, *sort).out.splitlines()
+        assert [(c["instance"], c["profile"]) for c in map(json.loads, lines)] == [("one", "of_one"), ("two", "of_two")]
+    assert len(bbrmon("snapshot", "-j", "--read", path, "profile = of_one").out.splitlines()) == 1
+
+
 def test_events_out_of_order(bbrmon, write):
     """Events stay in the order of the ring: those of several CPUs may be a little out of order."""
     encode, times = fmt.Encoder(), [50, 40, 60, 10, 2**61, 5]
