@@ -18,6 +18,14 @@ bool is_same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* A device takes both. */
+bool is_same_output(const char *a, const char *b)
+{
+	struct stat st;
+
+	return stat(a, &st) ? !strcmp(a, b) : S_ISREG(st.st_mode) && is_same_file(a, b);
+}
+
 void note_write_error(int *error, bool has_failed)
 {
 	if (has_failed && !*error)

@@ -39,6 +39,7 @@ extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_
 	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
 
 bool is_same_file(const char *a, const char *b); /* both are there, and one file */
+bool is_same_output(const char *a, const char *b); /* one of them would overwrite the other */
 bool wants_colour(void); /* NO_COLOR is not set */
 bool is_reader_gone(int fd); /* has the reader of this pipe gone? */
 

@@ -96,6 +96,29 @@ static int print(const struct request *r, struct study *s)
 	return ret ? ret : output_close(stdout, NULL);
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* Refuses outputs that would end up in one another, or in the file that is read. */
+static int check_outputs(const struct request *r, const char *file)
+{
+	if (r->as_json + is_stdout(r->html) + is_stdout(r->write) > 1) {
+		err("only one of --json, --html - and --write - can write to stdout");
+		return EXIT_USAGE;
+	}
+	if (r->html && r->write && is_same_output(r->html, r->write)) {
+		err("--html and --write name the same file");
+		return EXIT_USAGE;
+	}
+	if (r->html && file && is_same_file(r->html, file)) {
+		err("%s is the experiment: the page would overwrite it", file);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
 static int run_verb(void *options, int argc, char **argv)
 {
 	const struct request *r = options;
@@ -104,8 +127,10 @@ static int run_verb(void *options, int argc, char **argv)
 	bool from_file = what && (strchr(what, '/') || !experiment_name_is_valid(what) ||
 				  !access(what, F_OK));
 	struct study s = { .rows.with_continued = r->continued };
-	int ret;
+	int ret = check_outputs(r, from_file ? what : NULL);
 
+	if (ret)
+		return ret;
 	if (from_file && (r->write || r->follow)) {
 		err("%s is a file, but %s needs a running experiment", what,
 		    r->write ? "--write" : "--follow");

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import pathlib
 import signal
 import socket
 
@@ -19,6 +20,7 @@ from transfer import Transfer, connect, listen
 pytestmark = pytest.mark.machine_alone  # it watches all instances
 
 AB = arms(old="cubic", new="reno")
+CONNECTIONS = pathlib.Path(__file__).resolve().parents[2] / "unit/experiment/recorded_connections.csv"
 
 
 class Sink(Server):
@@ -219,6 +221,21 @@ def test_export(bbrmon, experiments, ns, cgroup, sink, tmp_path):
         exporter.wait_for(lambda s: s.sum("bbr_experiment_paused", experiment=name) == 1, "it is paused")
         experiments.bbrctl("experiment", "stop", name)
         exporter.wait_for(lambda s: not s.of("bbr_experiment_paused", experiment=name), "it is gone")
+
+
+def test_outputs_that_exclude_each_other(bbrmon, tmp_path):
+    path, link, page = tmp_path / "a.csv", tmp_path / "link.csv", tmp_path / "a.html"
+    path.write_bytes(CONNECTIONS.read_bytes())
+    link.hardlink_to(path)
+    for to in path, link:
+        assert "would overwrite it" in bbrmon("experiment", path, "--html", to, status=USAGE).err
+        assert path.read_bytes() == CONNECTIONS.read_bytes()
+    for words in ("-j --html -", "-j -w -", "-w - --html -"):
+        assert "stdout" in bbrmon("experiment", new_name(), *words.split(), status=USAGE).err
+    assert "same file" in bbrmon("experiment", new_name(), "-w", page, "--html", page, status=USAGE).err
+    assert not page.exists()
+    json.loads(bbrmon("experiment", path, "-j", "--html", page).out)
+    assert data_of(page.read_text())
 
 
 def test_what_does_not_exist(bbrmon, tmp_path):
