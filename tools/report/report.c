@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/stat.h>
+
 #include "cli/err.h"
 #include "cli/options.h"
 #include "cli/units.h"
@@ -224,6 +226,14 @@ static void free_reading(struct reading *r)
 	run_clocks_free(&r->clocks);
 }
 
+/* What is not there, or is a folder, is refused when it is opened. */
+static bool can_be_read_twice(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
 /* Without -o and --svg the page goes beside the recording. */
 static int make_report(struct reading *r, int n, char **filter)
 {
@@ -240,8 +250,9 @@ static int make_report(struct reading *r, int n, char **filter)
 	if (r->svg && r->out && !strcmp(r->svg, "-") && !strcmp(r->out, "-")) {
 		err("-o and --svg cannot both write to stdout");
 		ret = EXIT_USAGE;
-	} else if (!strcmp(r->report.file, "-")) {
-		err("report reads the recording twice, so it must be a file, not standard input");
+	} else if (!can_be_read_twice(r->report.file)) {
+		err("report reads the recording twice, so it must be a file, not standard input or "
+		    "a pipe");
 		ret = EXIT_USAGE;
 	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
 		   (r->svg && is_same_file(r->svg, r->report.file))) {
@@ -250,6 +261,10 @@ static int make_report(struct reading *r, int n, char **filter)
 	} else {
 		/* Before the recording is read: its reader gives up all privileges. */
 		ret = r->svg ? output_reach(r->svg, true) : EXIT_DONE;
+		if (!ret && r->svg && r->out && is_same_output(r->svg, r->out)) {
+			err("-o and --svg name the same file");
+			ret = EXIT_USAGE;
+		}
 		if (!ret && r->out)
 			ret = output_reach(r->out, is_named);
 		if (!ret)

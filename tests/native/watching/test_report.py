@@ -854,6 +854,28 @@ def test_the_recording_is_never_written_over(bbrmon, recorded, tmp_path):
     assert copy.read_bytes() == recorded.read_bytes()
 
 
+def test_a_pipe_cannot_be_read_twice(bbrmon, report, tmp_path):
+    report(acks([NS, 2 * NS], rtt_us=100))
+    with open(tmp_path / "made.rec", "rb") as file:
+        piped = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+    assert "a pipe" in bbrmon("report", "/dev/stdin", "-o", "-", stdin=piped.stdout, status=USAGE).err
+    piped.stdout.close()
+    piped.wait()
+    with open(tmp_path / "made.rec", "rb") as file:
+        assert data_of(bbrmon("report", "/dev/stdin", "-o", "-", stdin=file).out)["flows"]
+
+
+def test_the_figure_and_the_page_are_two_files(bbrmon, report, tmp_path):
+    report(acks([NS, 2 * NS], rtt_us=100))
+    one = tmp_path / "one"
+    for there in False, True:
+        assert "same file" in bbrmon("report", tmp_path / "made.rec", "-o", one, "--svg", f"{tmp_path}/./one", status=USAGE).err
+        assert one.exists() == there
+        one.write_text("kept")
+    assert one.read_text() == "kept"
+    bbrmon("report", tmp_path / "made.rec", "-o", "/dev/null", "--svg", "/dev/null")
+
+
 def aim(kind, place, target):
     """Puts something in the place of an output."""
     if kind == "pipe":
