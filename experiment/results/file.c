@@ -316,7 +316,7 @@ struct reading {
 	unsigned long long line;
 	const struct file_field *column[COLUMNS_MAX]; /* NULL: not known */
 	int columns; /* 0: the line with their names is still to come */
-	bool has_format;
+	bool has_format, has[sizeof(keys) / sizeof(keys[0])]; /* of the keys */
 	struct study *study;
 };
 
@@ -349,9 +349,21 @@ static int read_key(struct reading *r, char *key)
 	f = find(keys, key);
 	if (f && r->columns)
 		return refuse(r, "must be above the names of the columns", key);
-	if (!f)
+	if (f && r->has[f - keys])
+		return refuse(r, "appears twice", key);
+	if (f)
+		r->has[f - keys] = true;
+	else
 		f = find(counters, key);
 	return !f || parse_value(value, f, r->study) ? EXIT_DONE : refuse(r, "a wrong value", key);
+}
+
+static bool has_column(const struct reading *r, const struct file_field *f)
+{
+	for (int i = 0; i < r->columns; i++)
+		if (r->column[i] == f)
+			return true;
+	return false;
 }
 
 static int read_names(struct reading *r, char *line)
@@ -359,18 +371,17 @@ static int read_names(struct reading *r, char *line)
 	char *name;
 
 	while ((name = strsep(&line, ","))) {
+		const struct file_field *f = find(columns, name);
+
 		if (r->columns == COLUMNS_MAX)
 			return refuse(r, "too many columns", NULL);
-		r->column[r->columns++] = find(columns, name);
+		if (f && has_column(r, f))
+			return refuse(r, "a column appears twice", name);
+		r->column[r->columns++] = f;
 	}
-	for (const struct file_field *f = columns; f->name; f++) {
-		int i = 0;
-
-		while (i < r->columns && r->column[i] != f)
-			i++;
-		if (i == r->columns)
+	for (const struct file_field *f = columns; f->name; f++)
+		if (!has_column(r, f))
 			return refuse(r, "a column is missing", f->name);
-	}
 	return EXIT_DONE;
 }
 
@@ -394,21 +405,21 @@ static int read_row(struct reading *r, char *line)
 	return EXIT_DONE;
 }
 
-/* Each value was checked on its line. None of these may be missing. */
+/* Each value was checked on its line. Without one of these the answer would be another one. */
 static int check_head(const struct reading *r)
 {
-	const struct experiment *e = &r->study->experiment;
+	static const char *const needed[] = {
+		"design", "unit", "arms", "seed", "prefix4", "prefix6"
+	};
 
 	if (!r->has_format) {
 		err("%s: bbrmon experiment -w did not write this file", r->path);
 		return EXIT_REFUSED;
 	}
-	if (e->arms && e->prefix4 && e->prefix6)
-		return EXIT_DONE;
-	return refuse(r, "a key is missing above this line",
-		      !e->arms	  ? "arms" :
-		      !e->prefix4 ? "prefix4" :
-				    "prefix6");
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (!r->has[find(keys, needed[i]) - keys])
+			return refuse(r, "a key is missing above this line", needed[i]);
+	return EXIT_DONE;
 }
 
 static int read_line(struct reading *r, char *line, size_t len)
@@ -424,6 +435,30 @@ static int read_line(struct reading *r, char *line, size_t len)
 		return read_row(r, line);
 	ret = check_head(r);
 	return ret ? ret : read_names(r, line);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const __u64 *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of files that were joined, or of one that was joined with itself, a row may count twice. */
+static int check_numbers(const char *path, const struct rows *rows)
+{
+	__u64 *number = mem_new(rows->n, sizeof(*number));
+	size_t i;
+
+	for (i = 0; i < rows->n; i++)
+		number[i] = rows->at[i].number;
+	qsort(number, rows->n, sizeof(*number), ascending);
+	for (i = 1; i < rows->n && number[i] != number[i - 1];)
+		i++;
+	if (i < rows->n)
+		err("%s: two rows have the number %llu", path, number[i]);
+	free(number);
+	return i < rows->n ? EXIT_REFUSED : EXIT_DONE;
 }
 
 int file_read(const char *path, struct study *s)
@@ -455,6 +490,8 @@ int file_read(const char *path, struct study *s)
 		err("%s: bbrmon experiment -w did not write this file", path);
 		ret = EXIT_REFUSED;
 	}
+	if (!ret)
+		ret = check_numbers(path, &s->rows);
 	free(line);
 	fclose(in);
 	return ret;

@@ -247,6 +247,14 @@ static void test_what_it_is_not(void **state)
 	refuses(text, "scope_has_mark=0", "scope_has_mark=2");
 	refuses_at(text, "# prefix6=48\n", "", false); /* the names' line says so */
 	refuses(text, "design=switchback", "design=none");
+	/* The first or the last of two: the answer may not depend on which one counts. */
+	refuses_at(text, "# arms=2\n", "# arms=2\n# arms=2\n", false);
+	refuses_at(text, "# design=switchback\n", "# design=switchback\n# design=ab\n", false);
+	refuses(text, ",block,", ",block,arm,");
+	refuses_at(text, "\n2,", "\n1,", false);
+	refuses_at(text, "# design=switchback\n", "", false);
+	refuses_at(text, "# unit=prefix\n", "", false);
+	refuses_at(text, "# seed=7\n", "", false);
 	refuses(text, ",timeouts,", ",");
 	refuses(text, ",timeouts,", ",timeout,");
 	refuses(text, "seam", "end");
