@@ -36,6 +36,17 @@ bool option_condition(const char *option, const char *value, void *to)
 	return true;
 }
 
+bool option_once(const char *option, const char *value, void *to)
+{
+	const char **text = to;
+
+	if (*text)
+		err("%s: appears twice", option);
+	else
+		*text = value;
+	return *text == value;
+}
+
 bool socket_filter_asks(const struct socket_filter *filter)
 {
 	return filter->dst || filter->dport || filter->sport || filter->cgroup || filter->mark ||
@@ -221,9 +232,8 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 		wrong = text_unquote(value);
 		if (wrong)
 			err("rule: %s: %s", word, wrong);
-		else if (place)
-			*place = value;
-		else if (!option_condition(word, value, filter))
+		else if (!(place ? option_once(word, value, place) :
+				   option_condition(word, value, filter)))
 			return EXIT_USAGE;
 	}
 	if (!wrong && parsed->pods && parsed->cgroup) {

@@ -65,6 +65,9 @@ struct socket_filter {
 	int n_more;
 };
 
+/* Takes a text. The option may appear only once: of two conditions, one alone would count. */
+bool option_once(const char *option, const char *value, void *to);
+
 /* Takes an option of `more` into a struct socket_filter. */
 bool option_condition(const char *option, const char *value, void *to);
 

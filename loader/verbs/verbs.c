@@ -47,8 +47,7 @@ bool option_pod(const char *option, const char *which, void *to)
 		err("%s %s: no such pod is on this machine", option, which);
 	if (n >= 0)
 		pods_free(list, n);
-	*(const char **)to = path;
-	return found == 1;
+	return found == 1 && option_once(option, path, to);
 }
 
 int name_argument(struct options *opt, int argc, char **argv)
@@ -74,17 +73,17 @@ static const struct option_def every_verb[] = {
 const struct option_def option_instance[] = { NAME, END };
 
 const struct option_def option_dst[] = {
-	{ "dst", 0, "PREFIX", option_text, MEMBER(filter.dst),
+	{ "dst", 0, "PREFIX", option_once, MEMBER(filter.dst),
 	  "connections to these addresses: 10.0.0.0/8, 2001:db8::1" },
 	END,
 };
 
 const struct option_def option_filter[] = {
-	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
-	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
+	{ "dport", 0, "N", option_once, MEMBER(filter.dport), "with this remote port" },
+	{ "sport", 0, "N", option_once, MEMBER(filter.sport), "with this local port" },
 	CGROUP("of this cgroup, and of those below it"),
 	POD,
-	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
+	{ "mark", 0, "N", option_once, MEMBER(filter.mark), "with this mark (SO_MARK)" },
 	END,
 };
 

@@ -188,6 +188,9 @@ def test_the_longest_name(bbrctl, free_name, ns):
     [], ["no_such_verb"], ["load", "extra"], ["status", "--set", "bw_win=11"], ["unload", "--object", "x"],
     ["show", "no_such_key"], ["reset", "no_such_key"], ["set"], ["--no-such-option", "status"],
     ["load", "--name"], ["load", "--set"], ["check", "--name", "x"], ["set", "--defaults", "bw_win=11"],
+    ["rule", "add", "--dst", "10.0.0.0/8", "--dst", "192.0.2.0/24", "--profile", "p"],
+    ["rule", "test", "10.0.0.1", "--dport", "80", "--dport", "443"], ["attach", "--cgroup", "a", "--cgroup", "b"],
+    ["migrate", "--from", "cubic", "--to", "reno", "--sport", "1", "--sport", "2"],
 ])
 def test_wrong_command_lines_are_a_usage_error(bbrctl, args):
     before = registered()

@@ -175,6 +175,11 @@ static void what_is_no_rule_is_refused(void **state)
 		"--profile p --dev 0123456789abcdef",
 		"--profile p --src ::1 --src ::2",
 		"--profile p --not-dport 1 --not-dport 1",
+		"--profile p --dst 10.0.0.0/8 --dst 192.0.2.0/24",
+		"--profile p --dport 80 --sport 1 --dport 443",
+		"--profile p --mark 1 --mark 1",
+		"--profile p --profile q",
+		"--profile p --pod web/front-0 --pod web/front-1",
 		"--profile p --not-mark 1 --not-mark 2 --not-mark 3 --not-mark 4 --not-mark 5 "
 		"--not-mark 6 --not-mark 7 --not-mark 8 --not-mark 9",
 		"--profile p --pod front-0",
