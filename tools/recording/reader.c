@@ -216,7 +216,7 @@ static void end_run(struct recording_reader *r)
 		err("%s: the run of bbrmon before byte %llu has no end", r->name, r->offset);
 	add_totals(&r->before, r);
 	memset(&r->now, 0, sizeof(r->now));
-	r->drops_here = r->acks_since = r->first_ns = 0;
+	r->drops_here = r->acks_since = r->first_ns = r->last_ns = 0;
 }
 
 /* A run has several ends if its files were concatenated. */
@@ -317,6 +317,7 @@ static enum recording_next take_event(struct recording_reader *r,
 	}
 	r->events++;
 	r->last_ns = r->event.time_ns;
+	r->last_realtime_ns = r->last_ns + r->run.epoch_ns;
 	if (!r->first_ns)
 		r->first_ns = r->last_ns;
 	r->acks_since += r->event.kind == BBR_EV_ACK;
@@ -367,7 +368,7 @@ static enum recording_next next_record(struct recording_reader *r)
 
 static void format_time(char *buf, size_t size, const struct recording_reader *r)
 {
-	__u64 ns = r->last_ns + r->run.epoch_ns;
+	__u64 ns = r->last_realtime_ns;
 	time_t seconds = ns / NS_PER_S;
 	struct tm tm;
 

@@ -57,12 +57,12 @@ struct recording_reader {
 	__u32 id_base, id_max; /* origins of a run are numbered after those of earlier runs */
 	struct watch_totals before; /* of runs that are over */
 	struct watch_totals now; /* of this run, as last read; received as counted here */
-	/* Of this run: when its first event was, and how many ACKs came after the totals in `now`. */
-	__u64 first_ns, acks_since;
+	/* Of this run: times of its first and last event; how many ACKs came after the totals in `now`. */
+	__u64 first_ns, last_ns, acks_since;
 	__u64 drops_here; /* of this run: events that were recorded but could not be read */
 
 	__u64 records, events; /* read */
-	__u64 last_ns; /* of the last event */
+	__u64 last_realtime_ns; /* of the last event: since 1970 */
 	__u64 skipped; /* consecutive bytes before offset that cannot be read */
 	__u64 places; /* how many places cannot be read */
 	__u64 vain; /* bytes that were checked and turned out to be damaged */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bbrmon record, and reading recordings back: complete, cut off, damaged, newer, too large for the disk."""
 import collections
+import datetime
 import json
 import os
 import pathlib
@@ -284,6 +285,18 @@ def test_the_summary_of_a_cut_recording(bbrmon, write, tmp_path):
         copy = tmp_path / "copy.rec"
         bbrmon("record", "--read", path, "-o", copy)
         assert read(bbrmon, copy)[1]["acks"] == len(events)
+
+
+def test_a_run_that_was_cut_off_before_its_first_event(bbrmon, write):
+    """It lasted for no time, and the last event is that of the run before, whose clock was another one."""
+    whole, later = a_chunk(10, first_ns=3600 * 10**9), fmt.Encoder()
+    cut = fmt.chunk(fmt.Head(run=2, sampling=1, epoch_ns=EPOCH + 86400 * 10**9, boot_id=b"2" * 16), [
+        fmt.origin(7, "one"), later(5 * 10**9, 1, kind=ACK, family=2), fmt.totals_record(fmt.END, 1, [0, 0, 1])])
+    before = read(bbrmon, write(whole))[1]["watched_ms"]
+    events, summary, said = read(bbrmon, write(whole + cut[:len(cut) // 2]))
+    assert len(events) == 10 and summary["cut_off"] and summary["watched_ms"] == before
+    last = datetime.datetime.fromtimestamp((EPOCH + events[-1]["time_ns"]) // 10**9)
+    assert f"the last one of {last:%F %T}" in said
 
 
 def test_cut_at_every_byte(plain_bbrmon, bbrmon, write, tmp_path):
