@@ -89,11 +89,32 @@ static bool is_fine_enough(const struct recording_run *run, const struct watch_r
 	       (run->sampling != BBR_SAMPLE_TIME || run->interval_ns <= request->interval_ns);
 }
 
+static bool is_boot_of(const __u8 boot_id[16], const struct recording_run *run)
+{
+	static const __u8 unknown[sizeof(run->boot_id)];
+
+	return !memcmp(boot_id, run->boot_id, sizeof(unknown)) &&
+	       memcmp(boot_id, unknown, sizeof(unknown));
+}
+
+/* The clock of a boot goes on from run to run. Only the time of day tells how boots lie. */
+static void find_shift(struct replay *p)
+{
+	const struct recording_run *run = &p->reader.run;
+
+	if (!p->run)
+		p->first_epoch_ns = run->epoch_ns;
+	if (!is_boot_of(p->boot_id, run))
+		p->shift_ns = (__u64)run->epoch_ns - (__u64)p->first_epoch_ns;
+	memcpy(p->boot_id, run->boot_id, sizeof(p->boot_id));
+}
+
 static void begin_run(struct replay *p)
 {
 	const struct recording_run *run = &p->reader.run;
 	const struct watch_request *request = &p->config->request;
 
+	find_shift(p);
 	p->run = run->id;
 	p->first_ns = p->reader.event.time_ns;
 	p->started_ns = now_ns();
@@ -256,14 +277,6 @@ const struct algorithm *recording_described(const char *file, size_t i)
 	return layout_described(i);
 }
 
-static bool is_of_same_boot(const struct run_clock *clock, const struct recording_run *run)
-{
-	static const __u8 unknown[sizeof(run->boot_id)];
-
-	return !memcmp(clock->boot_id, run->boot_id, sizeof(clock->boot_id)) &&
-	       memcmp(run->boot_id, unknown, sizeof(unknown));
-}
-
 __s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run)
 {
 	struct run_clock *added;
@@ -278,7 +291,7 @@ __s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run)
 	added->epoch_ns = run->epoch_ns;
 	/* It rises if the machine slept or the clock was set forward, it falls if it was set back. */
 	for (unsigned int i = 0; i < c->n; i++)
-		if (is_of_same_boot(&c->all[i], run) && c->all[i].epoch_ns > added->epoch_ns)
+		if (is_boot_of(c->all[i].boot_id, run) && c->all[i].epoch_ns > added->epoch_ns)
 			added->epoch_ns = c->all[i].epoch_ns;
 	c->n++;
 	return added->epoch_ns;

@@ -27,6 +27,9 @@ struct replay {
 	__u64 first_ns; /* its first event, and when this was due here */
 	__u64 started_ns;
 	__u64 newest_ns; /* of the events handed on */
+	__s64 first_epoch_ns; /* of the first run */
+	__u8 boot_id[16]; /* of the last run */
+	__s64 shift_ns; /* leads from the clock of its boot to that of the first run */
 
 	struct conn_map sampled; /* BBR_SAMPLE_TIME: connections and their last sample */
 	bool said_many;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,11 @@ __u64 event_source_now_ns(const struct event_source *s)
 __u64 event_source_start_ns(const struct event_source *s)
 {
 	return s->config.read ? replay_now_ns(&s->replay) : s->monitor.began_ns;
+}
+
+__s64 event_source_shift_ns(const struct event_source *s)
+{
+	return s->config.read ? s->replay.shift_ns : 0;
 }
 
 struct recording_run event_source_run(const struct event_source *s)
@@ -249,10 +255,21 @@ void watch_limits_begin(struct watch_limits *l, const struct event_source *s)
 		l->end_ns = event_source_now_ns(s) + l->duration_ns;
 }
 
-bool watch_limits_take(struct watch_limits *l, const struct watch_config *config,
+/* From this time of the current events to the end. Another run may be of an earlier time. */
+static __s64 left_ns(const struct watch_limits *l, const struct event_source *s, __u64 time_ns)
+{
+	return l->end_ns ? (__s64)(l->end_ns - time_ns - event_source_shift_ns(s)) : INT64_MAX;
+}
+
+__s64 watch_limits_left_ns(const struct watch_limits *l, const struct event_source *s)
+{
+	return left_ns(l, s, event_source_now_ns(s));
+}
+
+bool watch_limits_take(struct watch_limits *l, const struct event_source *s,
 		       const struct bbr_event *e)
 {
-	l->is_over |= config->read && l->end_ns && e->time_ns >= l->end_ns;
+	l->is_over |= s->config.read && left_ns(l, s, e->time_ns) <= 0;
 	if (watch_limits_are_reached(l)) {
 		l->left_out++;
 		return false;

@@ -41,6 +41,12 @@ __u64 event_source_now_ns(const struct event_source *s);
 /* When watching began, or where the recording begins, as in event.time_ns. No event is older. */
 __u64 event_source_start_ns(const struct event_source *s);
 
+/*
+ * What leads from the clock of the current events to that of event_source_start_ns(): the runs of a
+ * recording may be of several boots. 0 for live events.
+ */
+__s64 event_source_shift_ns(const struct event_source *s);
+
 /* The run that recorded the current events or, for live ones, would record them. */
 struct recording_run event_source_run(const struct event_source *s);
 
@@ -85,7 +91,7 @@ bool option_time(const char *option, const char *s, void *to); /* __u64, nanosec
 struct watch_limits {
 	__u64 count; /* 0: no limit */
 	__u64 duration_ns; /* 0: no limit */
-	__u64 end_ns; /* end of the duration, in the time of events; 0: no limit */
+	__u64 end_ns; /* end of the duration, in the time of the first events; 0: no limit */
 	bool is_over; /* takes nothing more: an event of the recording was past end_ns */
 	__u64 taken; /* events */
 	__u64 left_out; /* events that were received after the last one */
@@ -96,9 +102,11 @@ extern const struct option_def limit_options[];
 /* The duration begins now. */
 void watch_limits_begin(struct watch_limits *l, const struct event_source *s);
 /* Counts an event. False: it is left out, because the verb has ended. */
-bool watch_limits_take(struct watch_limits *l, const struct watch_config *config,
+bool watch_limits_take(struct watch_limits *l, const struct event_source *s,
 		       const struct bbr_event *e);
 bool watch_limits_are_reached(const struct watch_limits *l);
+/* How long until the end of the duration; at most 0: it has ended. */
+__s64 watch_limits_left_ns(const struct watch_limits *l, const struct event_source *s);
 
 /*
  * The summary at the end of a verb: lines on stderr, or members of a JSON object.

@@ -54,7 +54,7 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 {
 	struct record *r = ctx;
 
-	if (r->writer->failed || !watch_limits_take(&r->limits, &r->config, e))
+	if (r->writer->failed || !watch_limits_take(&r->limits, &r->source, e))
 		return false;
 	if (r->config.read) {
 		tell_run(r);
@@ -78,7 +78,7 @@ static int follow_events(struct record *r)
 		bool idle;
 		int ret;
 
-		if (r->limits.end_ns && event_source_now_ns(&r->source) >= r->limits.end_ns)
+		if (watch_limits_left_ns(&r->limits, &r->source) <= 0)
 			break;
 		ret = event_source_poll(&r->source, WAIT_MS, &idle);
 		if (ret)

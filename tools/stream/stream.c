@@ -36,6 +36,8 @@ struct stream {
 	struct watch_limits limits;
 	bool json, changes;
 
+	const struct event_source *source;
+	__u64 start_ns; /* of its first events */
 	struct text_style style;
 	struct conn_map printed; /* of open connections: struct printed */
 	struct connections connections;
@@ -78,9 +80,10 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 
 	connections_note(&s->connections, e);
 	s->limits.is_over |= s->write_error;
-	if (!watch_limits_take(&s->limits, &s->config, e))
+	if (!watch_limits_take(&s->limits, s->source, e))
 		return false;
 	errno = 0;
+	s->style.start_ns = s->start_ns - event_source_shift_ns(s->source);
 	if (s->json)
 		print_json(s, origin, e);
 	else
@@ -108,25 +111,24 @@ static void report_drops(struct stream *s, const struct event_source *source)
 	s->said_ns = now;
 }
 
-static int wait_ms(const struct stream *s, __u64 now)
+static int wait_ms(__s64 left_ns)
 {
-	__u64 end = s->limits.end_ns;
-
-	if (!end || end - now > STDOUT_CHECK_MS * NS_PER_MS)
+	if (left_ns > (__s64)(STDOUT_CHECK_MS * NS_PER_MS))
 		return STDOUT_CHECK_MS;
-	return (end - now) / NS_PER_MS + 1;
+	return left_ns / NS_PER_MS + 1;
 }
 
 static int follow_events(struct stream *s, struct event_source *source)
 {
 	while (!is_done(s)) {
-		__u64 now = event_source_now_ns(source), shown = s->limits.taken;
+		__s64 left_ns = watch_limits_left_ns(&s->limits, source);
+		__u64 shown = s->limits.taken;
 		bool idle;
 		int ret;
 
-		if ((s->limits.end_ns && now >= s->limits.end_ns) || event_source_is_over(source))
+		if (left_ns <= 0 || event_source_is_over(source))
 			break;
-		ret = event_source_poll(source, wait_ms(s, now), &idle);
+		ret = event_source_poll(source, wait_ms(left_ns), &idle);
 		if (ret)
 			return ret;
 		if (idle)
@@ -181,12 +183,13 @@ static int run(struct stream *s)
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 
 	interrupt_catch();
+	s->source = &source;
 	ret = event_source_open(&source, &s->config);
 	if (ret) { /* events of some instances may have come already */
 		connections_free(&s->connections);
 		return ret;
 	}
-	s->style.start_ns = event_source_start_ns(&source);
+	s->start_ns = event_source_start_ns(&source);
 	watch_limits_begin(&s->limits, &source);
 	ret = follow_events(s, &source);
 	event_source_stop(&source);

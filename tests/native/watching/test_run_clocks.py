@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings with several runs, and clocks that were set between them: the times that `report` and `snapshot` show."""
+"""Recordings with several runs, and clocks that were set between them: the times that verbs show."""
 import json
 
 import pytest
@@ -60,6 +60,26 @@ def test_another_boot_with_a_clock_behind(report, tmp_path):
     data = report(file)
     assert times(data) == {2: (0, 1000), 1: (90_000, 91_000)}
     assert [f["events"] for f in data["flows"]] == [11, 11]
+
+
+@pytest.mark.parametrize("begin_ns", [5 * NS, 7200 * NS], ids=["earlier", "later"])
+def test_times_and_durations_of_another_boot(bbrmon, tmp_path, begin_ns):
+    """Its clock began at 0 again. An hour passed between the two runs, whatever both clocks show."""
+    file, copy = tmp_path / "two.rec", tmp_path / "copy.rec"
+    made.write(file, run_of(3600 * NS, 1), run=1, epoch_ns=EPOCH_NS, boot_id=BOOTS[0])
+    made.write(file, run_of(begin_ns, 2), run=2, epoch_ns=EPOCH_NS + 7200 * NS - begin_ns, boot_id=BOOTS[1])
+    lines = bbrmon("stream", "--read", file).out.splitlines()
+    assert [line.split()[0] for line in (lines[0], lines[10], lines[11], lines[21])] == [
+        "0.000000", "1.000000", "3600.000000", "3601.000000"]
+
+    def conns(*args):
+        found = [json.loads(line).get("conn") for line in bbrmon("stream", "-j", "--read", *args).out.splitlines()[:-1]]
+        return found.count(1), found.count(2)
+    assert conns(file, "--duration", "500ms") == (5, 0)
+    assert conns(file, "--duration", "100s") == (11, 0)
+    assert conns(file, "--duration", "3600500ms") == (11, 5)
+    bbrmon("record", "--read", file, "--duration", "100s", "-o", copy)
+    assert conns(copy) == (11, 0)
 
 
 def test_a_first_event_that_is_not_the_earliest(report, tmp_path):
