@@ -12,11 +12,11 @@
 #define LEAST_SHARE 0.05
 #define LEAST_PROBE_RTT 0.01 /* it takes a fiftieth of the time at most, unless tuned */
 
-/* Losses of a version that heeds none matter only as lost bandwidth. */
+/* BBR version 1 ignores losses: below this share they cost it only their bandwidth. */
 #define LOSS_FEW 0.005
 /*
- * BBR takes a path for policed if two intervals lost a fifth and agree on the rate. At a policer's
- * rate the losses end; with random losses, or in a queue that others fill, they do not.
+ * BBR assumes a policer if two intervals lost a fifth and agree on the rate. At a policer's rate
+ * the losses end; with random losses, or in a queue that others fill, they do not.
  */
 #define LOSS_POLICED 0.05
 #define BBR3_LOSS 0.02 /* more than this in a round, and BBRv3 lowers its bound */
@@ -25,8 +25,8 @@
 #define BOUND_DELIVERED 0.8
 
 /*
- * A CPU is the limit only if it is full and softirqs have much of it. A BBR that sends at the rate
- * that it measured is limited by its path all the same, unless packets were left for later.
+ * A CPU is the limit only if it is full and softirqs use much of it. If BBR sends at the rate that
+ * it measured, the path limits it all the same, unless the CPU deferred packets.
  */
 #define CPU_FULL 0.97
 #define CPU_SOFTIRQ 0.3
@@ -100,7 +100,7 @@ static bool is_cpu_full(const struct why_cpu *cpu)
 	return cpu && cpu->is_known && cpu->busy >= CPU_FULL && cpu->softirq >= CPU_SOFTIRQ;
 }
 
-/* Gives the CPU the time that nothing but the path or a slow application would explain. */
+/* Moves to the CPU the time that only the path or a slow application would explain. */
 static void blame_cpu(const struct why_window *w, const struct why_cpu *cpu,
 		      double shares[WHY_CAUSES])
 {
@@ -202,7 +202,7 @@ static void say_receiver(const struct why_window *w, struct text *t, struct text
 	if (w->least_window < w->last.mss)
 		add(t, "The receiver's window closes: its application reads too slowly.");
 	else
-		add(t, "The receiver's window is full: it takes no more than that at a time.");
+		add(t, "The receiver's window is full: it allows no more data in flight.");
 	add(numbers,
 	    "window %u to %u bytes, %u in flight; the kernel counts %.0f %% rwnd_limited; ",
 	    w->least_window, w->most_window, w->last.unacked, 100 * w->rwnd_ns / why_window_ns(w));
@@ -236,7 +236,7 @@ static void say_pacing(const struct why_window *w, struct text *t, struct text *
 	if (r->socket_bound <= r->profile_bound)
 		add(t, "SO_MAX_PACING_RATE bounds its rate.");
 	else
-		add(t, "Its profile's max_pacing_rate bounds its rate.");
+		add(t, "Its profile's max_pacing_rate or pacing_rate bounds its rate.");
 	add_rate(numbers, "bound ", least_bound(r));
 	add_rate(numbers, ", rate ", why_window_rate(w));
 }
@@ -260,7 +260,7 @@ static void say_losses(const struct why_window *w, struct text *t, struct text *
 	else
 		add(t, "Packets are lost without a queue on the path.");
 	if (w->policed_lost)
-		add(t, " BBR took that for a policer, but it goes on at that rate.");
+		add(t, " BBR took that for a policer, but losses continue at its rate.");
 	else if (!w->last.reacts_to_losses)
 		add(t, " BBR version 1 does not slow down for losses.");
 	add_loss(numbers, w);
@@ -283,17 +283,17 @@ static void say_probe_rtt(const struct why_window *w, struct text *t, struct tex
 
 static void say_startup(const struct why_window *w, struct text *t, struct text *numbers)
 {
-	add(t, "It is still starting: its rate grows each round trip.");
+	add(t, "The connection is still starting: its rate grows each round trip.");
 	add_rate(numbers, "rate ", why_window_rate(w));
 	add(numbers, ", cwnd %u", w->last.cwnd);
 }
 
 static void say_cpu(const struct why_cpu *cpu, struct text *t, struct text *numbers)
 {
-	add(t, "CPU %u of this machine, which processes its ACKs, has no time left.", cpu->number);
+	add(t, "CPU %u of this machine, which processes its ACKs, is fully busy.", cpu->number);
 	add(numbers,
-	    "busy %.0f %%, softirq %.0f %%, stolen %.0f %%; %llu times packets waited for another "
-	    "round (time_squeeze), %llu were dropped from the backlog",
+	    "busy %.0f %%, softirq %.0f %%, stolen %.0f %%; packets were deferred %llu times "
+	    "(time_squeeze), %llu were dropped from the backlog",
 	    100 * cpu->busy, 100 * cpu->softirq, 100 * cpu->stolen,
 	    (unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
 }
@@ -328,7 +328,7 @@ static void say_path(const struct why_window *w, struct text *t, struct text *nu
 	if (w->bw)
 		add(t, "The path's bottleneck limits it: BBR sends at the rate that it measures.");
 	else
-		add(t, "Nothing on this machine limits it but the rate of the path.");
+		add(t, "Only the rate of the path limits it, nothing on this machine.");
 	add_rate(numbers, "rate ", why_window_rate(w));
 	if (w->bw)
 		add_rate(numbers, ", bandwidth ", w->bw);
@@ -354,7 +354,8 @@ static const char *advice(enum why_cause cause, const struct why_window *w)
 		if (why_window_is_idle(w) && w->last.is_in_sockmap)
 			return "Measure where the data goes. bpftool map show (sockmap, sockhash) "
 			       "and "
-			       "bpftool prog show (sk_msg, sk_skb) name what redirects it.";
+			       "bpftool prog show (sk_msg, sk_skb) list the programs that redirect "
+			       "it.";
 		return "Look at the application: give it more data to send, or send it in larger "
 		       "pieces.";
 	case WHY_RECEIVER:
@@ -367,13 +368,14 @@ static const char *advice(enum why_cause cause, const struct why_window *w)
 	case WHY_CWND:
 		return w->last.has_socket && w->last.cwnd_clamp <= w->last.cwnd ?
 			       "Remove `cwnd` from the route: ip route show." :
-			       "With BBR: raise cwnd_gain or max_cwnd (bbrctl set). With others: "
+			       "With BBR: raise cwnd_gain or max_cwnd (bbrctl set). Otherwise: "
 			       "the window "
 			       "grows with time.";
 	case WHY_PACING:
 		return w->last.socket_bound <= w->last.profile_bound ?
 			       "Raise SO_MAX_PACING_RATE in the application." :
-			       "bbrctl set max_pacing_rate=0bit, for its profile.";
+			       "Raise max_pacing_rate or pacing_rate of its profile (bbrctl set); "
+			       "0bit turns it off.";
 	case WHY_POLICER:
 		return "Ask the provider for a higher rate, or for a shaper in place of the "
 		       "policer.";
@@ -381,8 +383,8 @@ static const char *advice(enum why_cause cause, const struct why_window *w)
 		return w->last.reacts_to_losses ?
 			       "Look for a bad link. BBR version 1 does not slow down for losses: "
 			       "try it." :
-			       "Look for a bad link or a small buffer on the path: what is lost is "
-			       "sent twice.";
+			       "Look for a bad link or a small buffer on the path: each loss costs "
+			       "a retransmission.";
 	case WHY_PROBE_RTT:
 		return "If it matters: probe less often (min_rtt_win or probe_rtt_win) or shorter.";
 	case WHY_STARTUP:
@@ -391,13 +393,13 @@ static const char *advice(enum why_cause cause, const struct why_window *w)
 		return "Spread packets over more CPUs (RSS, RPS), turn on GRO, or use fewer "
 		       "packets (TSO).";
 	case WHY_QUEUE:
-		return "A fair queue at the bottleneck (fq_codel, cake), or BBR for those that "
-		       "fill "
-		       "it.";
+		return "A fair queue at the bottleneck (fq_codel, cake), or BBR for the "
+		       "connections that "
+		       "fill it.";
 	case WHY_PATH:
 		return "Nothing on this machine: only a faster path helps.";
 	default:
-		return "bbrmon why without --read, while the connection is there.";
+		return "Run bbrmon why without --read, while the connection is open.";
 	}
 }
 

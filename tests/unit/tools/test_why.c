@@ -351,7 +351,7 @@ static void a_profile_that_is_paced(void **state)
 	(void)state;
 	r.profile_bound = RATE;
 	a = check_all_the_time(r, RATE, WHY_PACING);
-	says(&a.verdicts[0], "max_pacing_rate=0bit");
+	says(&a.verdicts[0], "max_pacing_rate or pacing_rate of its profile");
 }
 
 /* CUBIC's pacing rate is twice what it sends: it may be at the bound without being bounded. */
