@@ -15,7 +15,7 @@ RECORDINGS = {"kinds": sorted((HERE / "recordings").glob("*.gz")),
 KINDS = ("general", "fast_1", "fast_2", "regular")
 LEAST = {("kinds_bbr3", "fast_2"): 5_000}  # in a million; of the others 10,000
 # A million ACKs of version 1 take a second natively and two as BPF, those of version 3 twice as long. One million finds each of
-# MISTAKES; docs/cost.md says how many were tried.
+# MISTAKES.
 MILLIONS = {("kinds", "native"): 5, ("kinds", "bpf"): 2, ("kinds_bbr3", "native"): 3, ("kinds_bbr3", "bpf"): 1}
 
 MISTAKES = {
