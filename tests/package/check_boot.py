@@ -184,7 +184,7 @@ def put(vm, path, text):
 
 def section_of_the_readme():
     """Its file, and its commands by what they begin with."""
-    section = (roots.ROOT / "README.md").read_text().split("\n## A machine, by one file and five commands\n")[1].split("\n## ")[0]
+    section = (roots.ROOT / "README.md").read_text().split("\n## Configure a machine: one file, five commands\n")[1].split("\n## ")[0]
     commands = re.findall(r"^\| `(.*?)` \|", section, re.M)
     equal(len(commands), 5, "commands of the README")
     return "".join(f"{line}\n" for line in re.findall(r"^ {4}(.*)|^$", section, re.M)).strip() + "\n", commands
