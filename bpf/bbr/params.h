@@ -65,7 +65,7 @@
 	C(lt_intvl_min_time, 1, MSEC, BBR_V(1), 1, 10000, \
 	  "policer: minimum length of an interval (mainline: 1 ms, unnamed)") \
 	C(lt_loss_thresh, 1, GAIN, BBR_V(50), 1, 256, \
-	  "policer: least lost/delivered of a lossy interval") \
+	  "policer: minimum lost/delivered of a lossy interval") \
 	C(lt_bw_ratio, 1, GAIN, BBR_V(32), 0, 256, \
 	  "policer: intervals are consistent if their rates differ by at most this share") \
 	C(lt_bw_diff, 1, BITRATE, BBR_V(4000), 0, 1000000000, \
@@ -75,7 +75,7 @@
 	C(lt_gain, 1, GAIN, BBR_V(256), 64, 4095, \
 	  "policer: pacing gain in PROBE_BW while policed (mainline: 1.0, unnamed)") \
 	C(extra_acked_gain, 1, GAIN, BBR_V(256), 0, 4095, \
-	  "share of the measured ACK aggregation to add to cwnd; 0: none of it") \
+	  "share of the measured ACK aggregation to add to cwnd; 0: none") \
 	C(extra_acked_win, 1, ROUNDS, BBR_V(5), 1, 31, \
 	  "length of each of the two slots of the filter of ACK aggregation") \
 	C(extra_acked_max, 1, USEC, BBR_V(100000), 0, 1000000, \
@@ -85,25 +85,25 @@
 	C(sndbuf_expand, 1, COUNT, BBR_V(3), 2, 16, \
 	  "send buffer in multiples of cwnd: BBR may slow-start even in recovery") \
 	O(pin_bw, 1, KBITRATE, BBR_V(0), 0, 500000000, \
-	  "use this bandwidth instead of measuring, and do not look for a policer; 0: measure") \
+	  "use this bandwidth instead of measuring it, without policer detection; 0: measure") \
 	O(pin_min_rtt, 1, USEC, BBR_V(0), 0, 10000000, \
-	  "use this min_rtt instead of measuring, without PROBE_RTT; 0: measure") \
+	  "use this min_rtt instead of measuring it, without PROBE_RTT; 0: measure") \
 	O(pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
 	  "pace at this rate, with a window that allows it; 0: the model's rate") \
 	O(min_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
-	  "pace at least at this; 0: no bound") \
+	  "lower bound of the pacing rate; 0: none") \
 	O(max_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
-	  "pace at most at this, whatever other parameters say; 0: no bound") \
+	  "upper bound of the pacing rate, whatever other parameters say; 0: none") \
 	O(min_cwnd, 1, PACKETS, BBR_V(0), 0, 1048576, \
-	  "minimum cwnd in any state; 0: no bound") \
+	  "lower bound of cwnd in any state; 0: none") \
 	O(max_cwnd, 1, PACKETS, BBR_V(0), 0, 1048576, \
-	  "maximum cwnd in any state, whatever other parameters say; 0: no bound") \
+	  "upper bound of cwnd in any state, whatever other parameters say; 0: none") \
 	O(probe_rtt_bdp_gain, 1, GAIN, BBR_V(0), 0, 256, \
 	  "cwnd in PROBE_RTT as a share of the BDP, at least probe_rtt_cwnd; 0: probe_rtt_cwnd") \
 	O(probe_rtt_cwnd_gain, 1, GAIN, BBR_V(0), 0, 256, \
 	  "cwnd in PROBE_RTT as a share of the cwnd before it; the largest of the three settings applies; 0: off") \
 	O(cycle_len, 1, COUNT, BBR_V(8), 2, 8, \
-	  "phases of PROBE_BW's cycle: it uses this many of the first probe_bw_gains") \
+	  "length of PROBE_BW's cycle: the number of probe_bw_gains that it uses") \
 	O(drain_to_target, 1, COUNT, BBR_V(0), 0, 1, \
 	  "1: PROBE_BW drains until its queue is gone, in cycles of 2 to cycle_len min_rtts") \
 	BBR_START_CWND(C) \
@@ -112,7 +112,7 @@
 	O(cpu_gain, 1, GAIN, BBR_V(0), 0, 4095, \
 	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off") \
 	O(make_up_loss, 1, PERCENT, BBR_V(0), 0, 50, \
-	  "pace above pacing_rate so that it arrives although up to this share is lost; no policer; 0: off") \
+	  "pace above pacing_rate to make up for losses of up to this share, without policer detection; 0: off") \
 	BBR_SOCKET_PARAMS(C)
 /* clang-format on */
 

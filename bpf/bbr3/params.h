@@ -44,7 +44,7 @@
 	C(tso_rtt, 1, USEC, BBR_V(512), 0, 1000000, \
 	  "a burst may have 64 KB, halved for each multiple of this in min_rtt (2^bbr_tso_rtt_shift); 0: only the rate counts") \
 	C(tso_budget, 1, COUNT, BBR_V(3), 0, 16, \
-	  "least cwnd target in TSO bursts: one each in qdisc, sender's NIC, receiver's GRO") \
+	  "minimum cwnd target in TSO bursts: one each in qdisc, sender's NIC, receiver's GRO") \
 	C(probe_up_extra, 1, PACKETS, BBR_V(2), 0, 1000, \
 	  "packets added to the target in UP, to exceed small BDPs") \
 	C(min_rtt_win, 1, MSEC, BBR_V(10000), 100, 3600000, \
@@ -70,15 +70,15 @@
 	C(inflight_headroom, 1, GAIN, BBR_V(38), 0, 256, \
 	  "share of inflight_hi left to other flows while not probing: 0.15") \
 	C(probe_max_rounds, 1, ROUNDS, BBR_V(63), 1, 255, \
-	  "maximum rounds between probes: as Reno would at 25 Mbit/s and 30 ms (bbr_bw_probe_max_rounds)") \
+	  "maximum rounds between probes: as for Reno at 25 Mbit/s and 30 ms (bbr_bw_probe_max_rounds)") \
 	C(probe_rand_rounds, 1, ROUNDS, BBR_V(2), 1, 255, \
 	  "the count of these rounds starts at random below this (bbr_bw_probe_rand_rounds)") \
 	C(probe_wait, 1, USEC, BBR_V(2000000), 0, 10000000, \
-	  "least time from one probe to the next (bbr_bw_probe_base_us)") \
+	  "minimum time from one probe to the next (bbr_bw_probe_base_us)") \
 	C(probe_wait_rand, 1, USEC, BBR_V(1000000), 1, 6000000, \
 	  "upper limit of a random addition, so that flows do not probe together (bbr_bw_probe_rand_us)") \
 	C(extra_acked_gain, 1, GAIN, BBR_V(256), 0, 4095, \
-	  "share of the measured ACK aggregation to add to cwnd; 0: none of it") \
+	  "share of the measured ACK aggregation to add to cwnd; 0: none") \
 	C(extra_acked_win, 1, ROUNDS, BBR_V(5), 1, 31, \
 	  "length of each of the two slots of the filter of ACK aggregation") \
 	C(extra_acked_startup_win, 1, ROUNDS, BBR_V(1), 1, 31, \
@@ -98,11 +98,11 @@
 	C(ecn_thresh, 1, GAIN, BBR_V(128), 0, 256, \
 	  "inflight is too high if more than this share is marked; 0: never") \
 	C(ecn_reprobe_gain, 1, GAIN, BBR_V(128), 0, 256, \
-	  "after marks without losses the next probe begins with this share of inflight_hi; 0: as always") \
+	  "after marks without losses the next probe begins with this share of inflight_hi; 0: as any probe") \
 	C(ecn_precise_ack, 1, COUNT, BBR_V(1), 0, 1, \
 	  "1: as a receiver, ACK at once when marks begin or end (bbr_precise_ece_ack)") \
 	C(tail_loss, 1, COUNT, BBR_V(1), 0, 1, \
-	  "1: a loss that a tail loss probe repaired counts as one (bbr_loss_probe_recovery)") \
+	  "1: a loss that a tail loss probe repaired counts as a loss (bbr_loss_probe_recovery)") \
 	C(fast_path, 1, COUNT, BBR_V(1), 0, 1, \
 	  "1: ACKs of an application-limited flow that carry no new information skip most of the work") \
 	C(sndbuf_expand, 1, COUNT, BBR_V(3), 2, 16, \
@@ -116,7 +116,7 @@
 	O(cpu_gain, 1, GAIN, BBR_V(0), 0, 4095, \
 	  "pace this many times faster while the sender, short of CPU, keeps inflight below its target; 0: off") \
 	O(max_pacing_rate, 1, KBITRATE, BBR_V(0), 0, 4000000000, \
-	  "pace at most at this, whatever other parameters say; 0: no bound") \
+	  "upper bound of the pacing rate, whatever other parameters say; 0: none") \
 	BBR_START_CWND(C) \
 	BBR_SOCKET_PARAMS(C)
 /* clang-format on */
