@@ -161,11 +161,11 @@ static const struct option_def options[] = {
 	  "write the outcome of each connection, as comma-separated values\n"
 	  "that bbrmon, R and pandas read; - is stdout" },
 	{ "follow", 'f', NULL, option_flag, OPTION(follow),
-	  "continue until the experiment ends or Ctrl-C, then answer:\n"
-	  "not limited by the kernel's memory" },
+	  "continue until the experiment ends or Ctrl-C, then print results:\n"
+	  "not limited to the outcomes that the kernel keeps" },
 	{ "continued", 0, NULL, option_flag, OPTION(continued),
-	  "of a switchback: count also what connections did in a block that\n"
-	  "began before its washout ended" },
+	  "in a switchback, also count connections that began before the\n"
+	  "block's washout ended" },
 	{},
 };
 

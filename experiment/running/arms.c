@@ -51,7 +51,7 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 	ret = instance_get(arm->cc, &inst);
 	if (!ret && !inst.assigned_id) {
 		err("%s: was loaded by a version without experiments", arm->cc);
-		remedy("bring it up to date, connections stay: bbrctl upgrade --name %s", arm->cc);
+		remedy("upgrade it, connections stay: bbrctl upgrade --name %s", arm->cc);
 		return EXIT_REFUSED;
 	}
 	if (!ret)

@@ -148,7 +148,7 @@ static int check_state(const struct experiment_handle *h)
 	if (h->config.design != EXPERIMENT_CANARY) {
 		err("%s: is not a canary: its design is %s", h->config.name,
 		    experiment_design_name(h->config.design));
-		remedy("bbrmon experiment %s shows what it finds", h->config.name);
+		remedy("bbrmon experiment %s shows its results", h->config.name);
 		return EXIT_REFUSED;
 	}
 	if (state != STATE_TAKEN_BACK && state != STATE_COMPLETE)

@@ -121,7 +121,7 @@ static bool has_only(const char *given, const char *option, const char *design)
 {
 	if (!given)
 		return true;
-	err("%s: is only for --design %s", option, design);
+	err("%s: only for --design %s", option, design);
 	return false;
 }
 
@@ -201,8 +201,8 @@ static int parse_arms(const struct value_list *arms, struct experiment *e)
 		err("%d arm%s: %s needs %s", arms->n, plural(arms->n),
 		    experiment_design_name(e->design),
 		    e->design == EXPERIMENT_CANARY ? "two" : "2 to 4");
-		remedy("give --arm LABEL=CC[:PROFILE] for each; the first is what others are "
-		       "compared with");
+		remedy("give --arm LABEL=CC[:PROFILE] for each; bbrmon compares the others "
+		       "with the first");
 		return EXIT_USAGE;
 	}
 	for (int i = 0; i < arms->n; i++) {
@@ -252,8 +252,8 @@ static int parse_blocks(const struct experiment_options *opt, struct experiment 
 		return EXIT_USAGE;
 	if (e->washout < e->block)
 		return EXIT_DONE;
-	err("--washout %s: is not shorter than a block", opt->washout);
-	remedy("connections count only in what is left of each block");
+	err("--washout %s: must be shorter than a block", opt->washout);
+	remedy("connections count only in the rest of each block");
 	return EXIT_USAGE;
 }
 
@@ -349,8 +349,8 @@ static int parse_shares(const struct value_list *shares, const struct experiment
 	if (given > EXPERIMENT_SHARES || EXPERIMENT_SHARES - given < open ||
 	    (!open && given < EXPERIMENT_SHARES)) {
 		err("--share: the shares are %g %% together, %s", given / (double)PER_PERCENT,
-		    open ? "which leaves the other arms none" : "not 100 %");
-		remedy("arms without --share get equal parts of what is left");
+		    open ? "which leaves nothing for the other arms" : "not 100 %");
+		remedy("arms without --share share the rest equally");
 		return EXIT_USAGE;
 	}
 	for (__u32 i = e->arms; i-- > 0;) {
@@ -446,10 +446,11 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	needed = 2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
 	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
 		return EXIT_DONE;
-	err("--step-connections %u: at the first step's share these are more outcomes than --keep "
+	err("--step-connections %u: at the first step's share, a step has more outcomes than "
+	    "--keep "
 	    "holds",
 	    e->step_connections);
-	remedy("ask for fewer, or for a larger first step, or keep more: --keep %llu",
+	remedy("use fewer, or a larger first step, or keep more: --keep %llu",
 	       (unsigned long long)needed);
 	return EXIT_USAGE;
 }

@@ -186,16 +186,16 @@ static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
 }
 
 BBRCTL_VERB(experiment_list, "experiment list", NEEDS(LOOK | CAP(NET_ADMIN)),
-	    .brief = "list the experiments that run", .run = verb_experiment_list);
+	    .brief = "list the running experiments", .run = verb_experiment_list);
 
 BBRCTL_VERB(experiment_status, "experiment status", NEEDS(LOOK | CAP(NET_ADMIN)),
 	    .args = "[EXPERIMENT]", .max_args = 1,
-	    .brief = "show arms, counts, guards and the log of one or all",
+	    .brief = "show arms, counts, guards and log of one or all experiments",
 	    .run = verb_experiment_status);
 
 BBRCTL_VERB(experiment_pause, "experiment pause", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
-	    .brief = "leave new connections alone for a while", .run = verb_experiment_pause);
+	    .brief = "leave new connections alone until resume", .run = verb_experiment_pause);
 
 BBRCTL_VERB(experiment_resume, "experiment resume", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
@@ -207,18 +207,17 @@ static const struct option_def experiment_watch_options[] = {
 	END,
 };
 
-BBRCTL_VERB(
-	experiment_watch, "experiment watch", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
-	.args = "EXPERIMENT", .min_args = 1, .max_args = 1,
-	.brief = "of a canary: take each step when it is time, or take it back; runs until then",
-	OPTIONS({ experiment_watch_options, 0 }), .run = verb_experiment_watch);
+BBRCTL_VERB(experiment_watch, "experiment watch", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
+	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
+	    .brief = "run a canary: take each step when it is due, or take the canary back",
+	    OPTIONS({ experiment_watch_options, 0 }), .run = verb_experiment_watch);
 
 static const struct option_def experiment_stop_options[] = {
-	{ "to", 0, "ARM", option_text, MEMBER(to), "give its open connections this arm first" },
+	{ "to", 0, "ARM", option_text, MEMBER(to), "first move its open connections to this arm" },
 	END,
 };
 
 BBRCTL_VERB(experiment_stop, "experiment stop", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
-	    .brief = "end it: new connections get what they got before",
+	    .brief = "end an experiment: new connections get what they got before",
 	    OPTIONS({ experiment_stop_options, 0 }), .run = verb_experiment_stop);

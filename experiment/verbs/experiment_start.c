@@ -56,7 +56,7 @@ static int take_netns(const struct options *opt, struct experiment_scope *scope)
 	const char *name = opt->netns;
 
 	if (name && opt->all_netns) {
-		err("--netns and --all-netns contradict each other");
+		err("--netns and --all-netns exclude each other");
 		return EXIT_USAGE;
 	}
 	if (!name)
@@ -111,8 +111,8 @@ static int check_others(const struct experiment *e, const char *cgroup)
 			       e->name);
 			ret = EXIT_NOTHING;
 		} else if (scopes_overlap(&e->scope, cgroup, &other->scope, list[i].path)) {
-			err("%s: the experiment %s already covers some of these connections",
-			    e->name, other->name);
+			err("%s: the scope overlaps that of the experiment %s", e->name,
+			    other->name);
 			remedy("make the scopes differ in a prefix, port, mark, cgroup or network "
 			       "namespace");
 			ret = EXIT_REFUSED;
@@ -227,43 +227,44 @@ static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 
 static const struct option_def experiment_start_options[] = {
 	{ "arm", 0, "LABEL=CC[:PROFILE]", option_append, EXPERIMENT(arms),
-	  "a congestion control, or a profile of an instance; two to four of these. The others\n"
-	  "are compared with the first" },
+	  "a congestion control, or a profile of an instance; two to four of these. bbrmon\n"
+	  "compares the others with the first" },
 	{ "design", 0, "DESIGN", option_text, EXPERIMENT(design),
-	  "ab (each connection draws its arm), switchback (all have one arm at a time) or canary\n"
+	  "ab (random for each connection), switchback (all have one arm at a time) or canary\n"
 	  "(the share of the second arm grows while guards hold); by default ab" },
 	{ "share", 0, "LABEL=PERCENT", option_append, EXPERIMENT(shares),
-	  "ab: of new connections, 5%; the other arms get equal parts of what is left" },
+	  "ab: the arm's share of new connections, such as 5%; the others share the rest equally" },
 	{ "by", 0, "UNIT", option_text, EXPERIMENT(by),
-	  "connection (each one draws an arm; the default) or prefix (all connections with one\n"
-	  "remote prefix get the same arm)" },
+	  "connection (a random arm for each; the default) or prefix (the same arm for all\n"
+	  "connections with one remote prefix)" },
 	{ "prefix", 0, "N,N", option_text, EXPERIMENT(prefix),
-	  "with --by prefix: how long the prefixes are, of IPv4 and of IPv6; by default 24,48" },
+	  "with --by prefix: prefix lengths of IPv4 and IPv6; by default 24,48" },
 	NETNS("connections of this network namespace; without --cgroup, by default bbrctl's own"),
 	ALL_NETNS("connections of all network namespaces"),
 	{ "block", 0, "DURATION", option_text, EXPERIMENT(block),
-	  "switchback: how long all have one arm; by default 60s" },
+	  "switchback: how long all connections have one arm; by default 60s" },
 	{ "washout", 0, "DURATION", option_text, EXPERIMENT(washout),
 	  "switchback: time at the start of a block that does not count; by default a sixth of "
 	  "it" },
 	{ "guard", 0, "GUARD", option_append, EXPERIMENT(guards),
-	  "canary: what must hold, such as 'retransmitted < 1.2x' (may be given more than once)" },
+	  "canary: a condition for the next step, such as 'retransmitted < 1.2x'; you can repeat "
+	  "it" },
 	{ "steps", 0, "PERCENT,...", option_text, EXPERIMENT(steps),
 	  "canary: shares of the second arm, one after the other; by default 1,5,25,50,100" },
 	{ "step-connections", 0, "N", option_text, EXPERIMENT(step_connections),
 	  "canary: connections that must end in the second arm before the next step; by default "
 	  "100" },
 	{ "step-time", 0, "DURATION", option_text, EXPERIMENT(step_time),
-	  "canary: least duration of a step; by default 60s" },
+	  "canary: minimum duration of a step; by default 60s" },
 	{ "keep", 0, "N", option_text, EXPERIMENT(keep),
 	  "outcomes that the kernel keeps until they are read; by default 65536" },
 	{ "seed", 0, "N", option_text, EXPERIMENT(seed),
-	  "for the draws by prefix and the order of blocks; by default a random one" },
+	  "seed of the assignment by prefix and of the order of blocks; by default random" },
 	END,
 };
 
 BBRCTL_VERB(experiment_start, "experiment start", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
 	    .args = "EXPERIMENT --arm LABEL=CC[:PROFILE]...", .min_args = 1, .max_args = 1,
-	    .brief = "give each new connection of a scope one of several arms, to compare them",
+	    .brief = "give new connections one of several arms each, to compare the arms",
 	    OPTIONS({ experiment_start_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
 	    .run = verb_experiment_start);

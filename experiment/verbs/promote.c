@@ -42,7 +42,7 @@ static int choose_arm(const struct experiment_handle *h, const char *label, int 
 	err("%s: has no winner: %s", e->name,
 	    e->design == EXPERIMENT_CANARY ? "the canary has not decided yet" :
 					     "only a canary decides for itself");
-	remedy("compare the arms with bbrmon experiment %s, then say which: --arm LABEL", e->name);
+	remedy("compare the arms with bbrmon experiment %s, then choose one: --arm LABEL", e->name);
 	return EXIT_NOTHING;
 }
 
@@ -69,7 +69,8 @@ static int take_scope(const struct experiment_handle *h, struct machine *m, cons
 		if (!ret)
 			machine_add_default(m, scope->netns_name, inode, name);
 	} else {
-		err("%s: the lines do not say who gets %s: a file cannot say that of a part of a "
+		err("%s: the lines do not say which connections get %s: a file cannot select a "
+		    "part of a "
 		    "network namespace",
 		    h->config.name, name);
 		remedy("add default_in or attach to [instance %s]", name);
@@ -131,7 +132,7 @@ static int make_lines(const struct experiment_handle *h, const struct experiment
 	if (id < 0)
 		return err_bpf(id, "cannot list instances");
 	if (!id) {
-		err("%s: arm %s is %s, which is no instance: a file has nothing to say about it",
+		err("%s: arm %s is %s, which is no instance: a file for apply cannot describe it",
 		    h->config.name, arm->label, arm->cc);
 		remedy("end the experiment: bbrctl experiment stop %s --to %s", h->config.name,
 		       arm->label);
@@ -269,7 +270,7 @@ static int verb_experiment_promote(void *options, int argc, char **argv)
 
 static const struct option_def experiment_promote_options[] = {
 	{ "arm", 0, "LABEL", option_text, EXPERIMENT(arm),
-	  "this arm; by default the one that a canary has decided for" },
+	  "this arm; by default the one that a canary chose" },
 	END,
 };
 

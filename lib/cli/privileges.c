@@ -86,7 +86,7 @@ int privileges_give_up(void)
 
 	if (give_up_all_but(keep & caps_of_process(CAP_PERMITTED)))
 		return EXIT_DONE;
-	err("%s: cannot give up the capabilities it does not need: %s", command.verb,
+	err("%s: cannot give up the capabilities that it does not need: %s", command.verb,
 	    strerror(errno));
 	return EXIT_REFUSED;
 }
@@ -111,7 +111,7 @@ void privileges_narrow(__u64 caps)
 
 	if ((have & ~caps || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) &&
 	    !give_up_all_but(caps & have)) {
-		err("%s: cannot give up the capabilities it does not need: %s", command.verb,
+		err("%s: cannot give up the capabilities that it does not need: %s", command.verb,
 		    strerror(errno));
 		_exit(EXIT_REFUSED); /* with them it must not go on */
 	}

@@ -388,9 +388,10 @@ static int wait_for_end(const struct instance *inst)
 			return EXIT_DONE;
 		usleep(10000);
 	}
-	err("%s: its link (id %u) is still held, and this kernel cannot detach it", inst->name,
+	err("%s: its link (id %u) is still in use, and this kernel cannot detach it", inst->name,
 	    inst->link_id);
-	remedy("remove what holds it: a process, or a pin other than %s", pin_path(inst->name));
+	remedy("end the process, or remove the pin other than %s, that holds it",
+	       pin_path(inst->name));
 	return EXIT_REFUSED;
 }
 

@@ -31,7 +31,7 @@ static int refuse(void)
 	err("cannot lock %s: %s", LOCK_FILE,
 	    error == ELOOP ? "it is a symbolic link" : strerror(error));
 	if (error == EROFS)
-		remedy("mount the machine's file there, as for a container");
+		remedy("mount the machine's file there, as into a container");
 	return EXIT_REFUSED;
 }
 
@@ -130,9 +130,10 @@ static void say_who_holds(void)
 		read_command(pid, command);
 		err("waiting for process %d (%s), which holds %s", pid, command, LOCK_FILE);
 	} else {
-		err("waiting for a process that cannot be seen from here, and holds %s", LOCK_FILE);
+		err("waiting for a process that this /proc does not show and that holds %s",
+		    LOCK_FILE);
 	}
-	remedy("nothing is changed while it waits; Ctrl-C ends it");
+	remedy("bbrctl changes nothing while it waits; Ctrl-C ends it");
 }
 
 #define STEP_MS 20

@@ -33,7 +33,7 @@ int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 		rules->rule = mem_grow(rules->rule, rules->n, sizeof(*rule));
 		rule = &rules->rule[rules->n];
 		error = rule_lookup_get(&lookup, rules->n, rule);
-		/* Could bbrctl have written it? Any profile will do: see tuning_rule_profile(). */
+		/* True if bbrctl could have written it. Any profile will do: tuning_rule_profile(). */
 		if (error == -ENOENT ||
 		    (!error && (rule->dst_len > 128 || rule->fields >= BBR_RULE_COMBINATIONS)))
 			error = -EINVAL;
@@ -275,7 +275,8 @@ int rule_list_error(int error)
 		return err_bpf(error, "cannot write the instance's rules");
 	err("the rules with --src, --dev or --not-... have more than %d conditions",
 	    2 * BBR_TERM_ENTRIES);
-	remedy("write fewer of them: a rule without these before it can choose the profile");
+	remedy("write fewer: put a rule without these options before them that chooses the "
+	       "profile");
 	return EXIT_REFUSED;
 }
 

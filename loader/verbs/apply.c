@@ -22,7 +22,7 @@ struct applying {
 	const struct options *opt;
 	const char *path;
 	const char *only; /* this instance; NULL: all */
-	bool prune; /* take away also what no apply made */
+	bool prune; /* also remove what no apply made */
 	bool keeps; /* the state before it, for --undo */
 	struct undo undo; /* what is kept so far */
 	struct machine wanted, found;
@@ -250,10 +250,11 @@ static void say_next_boot(const struct applying *a)
 	if (!machine_file_exists() || machine_file_read(NULL, NULL, &file)) {
 		/* Nothing is applied at boot, or it has printed why not. */
 	} else if (!a->only && undo_is_after(&a->undo, &file)) {
-		err("%s: still asks for what was undone; bpf-bbr.service will not make it, also at "
+		err("%s: still has the undone change; bpf-bbr.service will not make it, not even "
+		    "at "
 		    "a boot, until the file changes",
 		    machine_file_default);
-		remedy("bbrctl apply makes it; bbrctl apply --undo goes forward again");
+		remedy("bbrctl apply makes it; so does a second bbrctl apply --undo");
 	} else {
 		if (a->only)
 			machine_narrow(&file, a->only);
@@ -267,7 +268,7 @@ static void say_next_boot(const struct applying *a)
 	machine_free(&file);
 }
 
-/* Makes the state before the last apply, or again the one after it. */
+/* Restores the state before the last apply, or the second time the one after it. */
 static int undo(struct applying *a)
 {
 	bool back = !a->undo.is_undone;
@@ -298,8 +299,8 @@ static int undo(struct applying *a)
 }
 
 /*
- * For bpf-bbr.service: as long as the file asks for what was undone, the state before that stays
- * wanted. To stop the unit is no apply that somebody undoes.
+ * For bpf-bbr.service: as long as the file has the undone change, the state before it stays wanted.
+ * Stopping the unit is no apply that --undo could undo.
  */
 static int heed_undo(struct applying *a)
 {
@@ -393,19 +394,19 @@ static int verb_apply(void *options, int argc, char **argv)
 static const struct option_def apply_options[] = {
 	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
 	{ "check", 0, NULL, option_flag, MEMBER(check),
-	  "only print what differs from the file; exit with 3 if anything does" },
+	  "only print the differences from the file; exit with 3 if there are any" },
 	{ "diff", 0, NULL, option_flag, MEMBER(diff),
-	  "only show what would change, as lines of the file" },
+	  "only show the changes, as lines of the file" },
 	{ "prune", 0, NULL, option_flag, MEMBER(prune),
-	  "also remove what other verbs made and the file lacks" },
+	  "also remove what other verbs made if the file lacks it" },
 	{ "undo", 0, NULL, option_flag, MEMBER(undo),
-	  "instead of a file: make the state before the last apply; again: the one after it" },
+	  "instead of a file: restore the state before the last apply; again: the state after it" },
 	{ "service", 0, NULL, option_flag, MEMBER(service),
-	  "for bpf-bbr.service: leave undone what --undo took back, until the file changes" },
+	  "for bpf-bbr.service: do not redo what --undo undid, until the file changes" },
 	{ "hold", 0, NULL, option_flag, MEMBER(hold),
 	  "keep running; on SIGTERM or SIGINT remove what was applied" },
 	{ "follow", 0, NULL, option_flag, MEMBER(follow),
-	  "keep running, and keep the file's routes and pods as they should be" },
+	  "keep running, and apply the lines for routes and pods again when these change" },
 	END,
 };
 

@@ -344,7 +344,7 @@ static int detach(const struct instance *inst, int prog, int fd, const struct at
 		return ret;
 	ret = detach_program(prog, fd, at->place);
 	if (ret && place >= 0 && put_rule_back(inst, &rule, place))
-		err("rule %d, of this cgroup, is gone", place + 1);
+		err("rule %d is deleted, because it was for this cgroup", place + 1);
 	return ret;
 }
 
@@ -399,12 +399,12 @@ static int verb_detach(void *options, int argc, char **argv)
 }
 
 static const struct option_def attach_options[] = {
-	CGROUP("which one"),
+	CGROUP("the cgroup, and those below it"),
 	POD,
 	NAME,
 	PROFILE("PROFILE", "give its connections this profile, by a rule"),
 	{ "stay", 0, NULL, option_flag, MEMBER(stay),
-	  "also for a cgroup that is made later, or made again" },
+	  "also if the cgroup is created later, or again" },
 	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
 	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
 	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
@@ -412,12 +412,12 @@ static const struct option_def attach_options[] = {
 };
 
 BBRCTL_VERB(attach, "attach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
-	    .brief = "make new connections of a cgroup use it, unless the application chooses",
+	    .brief = "give the instance to new connections of a cgroup",
 	    OPTIONS({ attach_options, 0 }, { option_dst, 0 }, { option_src, 0 }, { option_not, 0 }),
 	    .run = verb_attach);
 
-static const struct option_def detach_options[] = { CGROUP("which one"), POD, NAME, END };
+static const struct option_def detach_options[] = { CGROUP("the cgroup"), POD, NAME, END };
 
 BBRCTL_VERB(detach, "detach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
-	    .brief = "new connections of the cgroup no longer use it",
+	    .brief = "end an attachment; open connections keep the instance",
 	    OPTIONS({ detach_options, 0 }), .run = verb_detach);

@@ -189,7 +189,7 @@ static int try_to_load(void)
 	return ret;
 }
 
-/* As bpf-bbr.service does: what was undone is not meant, as long as the file asks for it. */
+/* As bpf-bbr.service does: an undone change does not count, as long as the file still has it. */
 static int heed_undo(struct check *c)
 {
 	struct undo undo;
@@ -205,8 +205,8 @@ static int heed_undo(struct check *c)
 }
 
 /*
- * What is meant: a file if the user names one or there is the usual one. A usual one that cannot be
- * read is a finding.
+ * Finds what sockets should use: by the file that the user names, or else the usual one, if there
+ * is one. A usual one that cannot be read is a finding.
  */
 static int read_meant(struct check *c, const char *path)
 {
@@ -270,5 +270,5 @@ static int verb_check(void *options, int argc, char **argv)
 
 BBRCTL_VERB(check, "check", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[FILE]",
 	    .max_args = 1,
-	    .brief = "say whether this machine can run it, whether it is on, and where not",
+	    .brief = "report whether this machine can run BBR, where BBR is on and where off",
 	    .run = verb_check);

@@ -132,7 +132,7 @@ static int check_algorithm(const struct options *opt, const struct object *obj)
 	}
 	if (obj->algorithm || (!opt->set.n && !opt->profile))
 		return EXIT_DONE;
-	err("%s: bbrctl does not know algorithm %s, and so none of its parameters", obj->file,
+	err("%s: bbrctl does not know algorithm %s or its parameters", obj->file,
 	    obj->abi.algorithm);
 	remedy("load it without --set and --profile, or with the bbrctl that it was built with");
 	return EXIT_REFUSED;
@@ -203,7 +203,7 @@ static int check_name(const struct options *opt, const struct object *obj)
 	const struct algorithm *owner = instance_name_owner(opt->name);
 
 	if (!opt->name_given && !obj->algorithm) {
-		err("%s: bbrctl does not know algorithm %s, and so no name for its instance",
+		err("%s: bbrctl does not know algorithm %s, so its instance has no default name",
 		    obj->file, obj->abi.algorithm);
 		remedy("give it a name: --name NAME");
 		return EXIT_REFUSED;
@@ -248,7 +248,8 @@ static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
 	int ret = EXIT_DONE;
 
 	if (opt->netns && !opt->make_default) {
-		err("load: --netns needs --default: it names where the instance becomes the "
+		err("load: --netns needs --default: it names the namespace where the instance "
+		    "becomes the "
 		    "default");
 		remedy("the instance itself is available in all network namespaces");
 		return EXIT_USAGE;
@@ -267,15 +268,15 @@ static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
 static const struct option_def load_options[] = {
 	NAME,
 	ALGORITHM("the instance's algorithm, by default bbr"),
-	PROFILE("PROFILE|FILE", "the values of a profile, or of the only one in a file"),
+	PROFILE("PROFILE|FILE", "start with the values of a profile, or of a file's only profile"),
 	{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
 	  "a parameter (may be given more than once)" },
 	OBJECT("a BPF object instead of the one in bbrctl"),
 	{ "ecn", 0, NULL, option_flag, MEMBER(ecn),
 	  "negotiate ECN and respond to marks, for networks that mark at a short queue" },
 	{ "default", 0, NULL, option_flag, MEMBER(make_default),
-	  "make it the default of a network namespace, this one without --netns" },
-	NETNS("with --default: of this one, a name of /run/netns or a path"),
+	  "make it the default of a network namespace: of bbrctl's own without --netns" },
+	NETNS("with --default: of this namespace, a name of /run/netns or a path"),
 	END,
 };
 

@@ -40,9 +40,8 @@ static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 	struct json j;
 	int ret;
 
-	ret = opt->netns && opt->all_netns ?
-		      refuse("--netns and --all-netns contradict each other") :
-		      take_names(opt, &m.config);
+	ret = opt->netns && opt->all_netns ? refuse("--netns and --all-netns exclude each other") :
+					     take_names(opt, &m.config);
 	if (!ret)
 		ret = socket_filter_parse(&opt->filter, &m.config);
 	if (!ret)
@@ -74,17 +73,17 @@ static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 static const struct option_def migrate_options[] = {
 	{ "from", 0, "CC", option_text, MEMBER(from), "connections with this congestion control" },
 	{ "to", 0, "CC", option_text, MEMBER(to),
-	  "get this one; the same name: those that use older code of it" },
+	  "the new one; if it is the same, for connections that use its older code" },
 	NETNS("of this network namespace, by default bbrctl's own"),
 	ALL_NETNS("of all network namespaces"),
 	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),
 	  "also listening sockets, and so the connections that they accept later" },
-	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only print which ones" },
+	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only count them (-v: list them)" },
 	END,
 };
 
 BBRCTL_VERB(migrate, "migrate", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
 	    .args = "--from CC --to CC",
-	    .brief = "give live connections another congestion control",
+	    .brief = "move live connections to another congestion control",
 	    OPTIONS({ migrate_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
 	    .run = verb_migrate);

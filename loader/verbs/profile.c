@@ -334,13 +334,13 @@ BBRCTL_VERB(profile_show, "profile show", NEEDS(LOOK), .args = "PROFILE", .min_a
 
 static const struct option_def profile_add_options[] = {
 	NAME,
-	PROFILE("FILE", "the profile of this name in a file"),
+	PROFILE("FILE", "take the profile of this name from a file"),
 	END,
 };
 
 BBRCTL_VERB(profile_add, "profile add", NEEDS(CHANGE, .may = FILES),
 	    .args = "PROFILE [KEY=VALUE]...", .min_args = 1, .max_args = MANY,
-	    .brief = "add a known profile, one from a file, or a new one",
+	    .brief = "add a known profile, one from a file, or your own",
 	    OPTIONS({ profile_add_options, 0 }), .run = verb_profile_add);
 
 BBRCTL_VERB(profile_copy, "profile copy", NEEDS(CHANGE, .may = FILES),

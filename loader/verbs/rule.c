@@ -323,7 +323,7 @@ static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 }
 
 BBRCTL_VERB(rule_list, "rule list", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)),
-	    .brief = "list the rules; the first one that matches decides",
+	    .brief = "list the rules; the first that matches applies",
 	    OPTIONS({ option_instance, 0 }), .run = verb_rule_list);
 
 static const struct option_def rule_add_options[] = {

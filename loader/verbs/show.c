@@ -151,7 +151,7 @@ static int verb_show(void *options, int argc, char **argv)
 	int ret;
 
 	if (opt->algorithm && !opt->defaults) {
-		err("show: --algorithm is for --defaults");
+		err("show: --algorithm needs --defaults");
 		remedy("an instance shows the parameters of its own algorithm");
 		return EXIT_USAGE;
 	}

@@ -157,11 +157,11 @@ static int verb_unload(void *options, int argc, char **argv)
 static const struct option_def unload_options[] = {
 	NAME,
 	{ "migrate", 0, "CC", option_text, MEMBER(migrate),
-	  "give its connections this congestion control first" },
+	  "first move its connections to this congestion control" },
 	END,
 };
 
 BBRCTL_VERB(unload, "unload", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[NAME]",
 	    .max_args = 1,
-	    .brief = "unload an instance; connections keep it until they close, or move",
+	    .brief = "unload an instance; open connections keep its code until they close",
 	    OPTIONS({ unload_options, 0 }), .run = verb_unload);

@@ -36,9 +36,9 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 	if (!ret && !error) /* an instance that negotiates ECN keeps doing so */
 		error = object_set_flags(obj->bpf, flags);
 	if (error)
-		ret = err_bpf(error, "cannot give the new code the flags of the old");
+		ret = err_bpf(error, "cannot pass the flags of the old code to the new");
 	if (!ret && (error = carry_assigned(old, obj->bpf)))
-		ret = err_bpf(error, "cannot carry the arms of experiments over");
+		ret = err_bpf(error, "cannot pass the arms of experiments to the new code");
 	if (!ret)
 		ret = object_load(obj);
 	if (!ret)
@@ -127,5 +127,6 @@ static const struct option_def upgrade_options[] = {
 };
 
 BBRCTL_VERB(upgrade, "upgrade", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[NAME]",
-	    .max_args = 1, .brief = "replace the code; open connections keep the old code",
+	    .max_args = 1,
+	    .brief = "replace an instance's code; open connections keep the old code",
 	    OPTIONS({ upgrade_options, 0 }), .run = verb_upgrade);

@@ -97,12 +97,12 @@ const struct option_def option_src[] = {
 
 const struct option_def option_not[] = {
 	CONDITION("not-dst", "PREFIX", "not to these addresses"),
-	CONDITION("not-src", "PREFIX", "without such a local address"),
+	CONDITION("not-src", "PREFIX", "without this local address"),
 	CONDITION("not-dport", "N", "without this remote port"),
 	CONDITION("not-sport", "N", "without this local port"),
-	CONDITION("not-cgroup", "PATH", "not of this cgroup, nor of those below it"),
+	CONDITION("not-cgroup", "PATH", "not of this cgroup or those below it"),
 	CONDITION("not-dev", "DEVICE", "whose packets leave by another device"),
-	CONDITION("not-mark", "N", "without this mark; each --not-... may be given again"),
+	CONDITION("not-mark", "N", "without this mark; you can repeat each --not-..."),
 	END,
 };
 

@@ -388,12 +388,12 @@ static const struct option_def options[] = {
 	  "TLS and passwords: the file that Prometheus' exporters call\n"
 	  "web.config.file" },
 	{ "once", 0, NULL, option_flag, OPTION(once),
-	  "print the gauges, which need no watching, and exit" },
+	  "print the gauges, without counters, and exit" },
 	{ "by", 0, "WHAT", option_group_by, OPTION(by),
 	  "also metrics by cgroup, process, prefix (remote, /24 or /64) or\n"
 	  "netns" },
 	{ "largest", 0, "N", option_largest, OPTION(largest),
-	  "with --by: so many groups by themselves (20), the rest as other" },
+	  "with --by: export N groups (20), and the rest as other" },
 	{},
 };
 

@@ -213,7 +213,8 @@ struct watch_totals recording_totals(const struct recording_reader *r)
 static void end_run(struct recording_reader *r)
 {
 	if (!r->run_ended && !r->skim && !r->quiet)
-		err("%s: the run of bbrmon before byte %llu has no end", r->name, r->offset);
+		err("%s: the bbrmon that recorded up to byte %llu did not end properly", r->name,
+		    r->offset);
 	add_totals(&r->before, r);
 	memset(&r->now, 0, sizeof(r->now));
 	r->drops_here = r->acks_since = r->first_ns = r->last_ns = 0;
@@ -383,7 +384,7 @@ static void say_cut(const struct recording_reader *r)
 	char when[64];
 
 	if (!r->events) {
-		err("%s: cut off at byte %llu: %llu whole records, no event among them", r->name,
+		err("%s: cut off at byte %llu: %llu whole records, none of them an event", r->name,
 		    r->offset, r->records);
 		return;
 	}
@@ -411,7 +412,8 @@ static enum recording_next finish(struct recording_reader *r)
 	if (r->places > MAX_SAID && !r->quiet)
 		err("%s: skipped %llu more damaged places", r->name, r->places - MAX_SAID);
 	if (r->unsearched && !r->quiet)
-		err("%s: %llu damaged chunks were not searched for others: there are too many",
+		err("%s: too many damaged chunks: %llu of them were not searched for further "
+		    "chunks",
 		    r->name, r->unsearched);
 	if (is_cut && !r->skim && !r->quiet)
 		say_cut(r);

@@ -35,7 +35,7 @@ static bool is_due(struct replay *p, const struct origin *origin, const struct b
 	if (!s && p->sampled.n == REPLAY_SAMPLED_MAX) {
 		conn_map_free(&p->sampled);
 		if (!p->said_many)
-			err("%s: more than %u connections: some have more ACKs than --every asks "
+			err("%s: more than %u connections: some show more ACKs than --every asks "
 			    "for",
 			    p->reader.name, REPLAY_SAMPLED_MAX);
 		p->said_many = true;

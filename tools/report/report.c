@@ -168,9 +168,9 @@ static int read_totals(struct reading *r)
 	if (ret)
 		return ret;
 	if (r->report.flows.left_out) {
-		err("%s: %llu events are left out: they are of more than %d flows", r->report.file,
-		    r->report.flows.left_out, FLOWS_MAX);
-		remedy("make reports of parts, with a filter or with --from and --to");
+		err("%s: %llu events are left out: the recording has more than %d flows",
+		    r->report.file, r->report.flows.left_out, FLOWS_MAX);
+		remedy("report a part of it: use a filter, or --from and --to");
 	}
 	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
@@ -313,7 +313,7 @@ static const struct option_def options[] = {
 	  "keep at most N events of a flow, with all\n"
 	  "extremes; by default 10000, for a figure alone 4000" },
 	{ "from", 0, "TIME", option_time, OPTION(from_ns),
-	  "only events after this time since the first one: 10s" },
+	  "only events from this time after the first one on: 10s" },
 	{ "to", 0, "TIME", option_time, OPTION(until_ns), "only events until this time" },
 	{},
 };

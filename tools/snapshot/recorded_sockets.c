@@ -96,7 +96,7 @@ static int read_all(struct recorded *r)
 	while (!ret && !r->is_past && !event_source_is_over(&r->source))
 		ret = event_source_poll(&r->source, 0, &idle);
 	if (!ret && r->left_out)
-		err("%llu events are left out: they are of more than %u connections or %d "
+		err("%llu events are left out: the recording has more than %u connections or %d "
 		    "instances",
 		    r->left_out, RECORDED_CONNS_MAX, RECORDED_ORIGINS_MAX);
 	return ret;

@@ -369,18 +369,18 @@ static const struct option_def options[] = {
 	  "only this congestion control (repeat for several);\n"
 	  "bbr is the kernel's own" },
 	{ "sort", 0, "KEYS", option_text, MEMBER(sort),
-	  "sort by JSON keys: bw_bps,-lport; \"-\" means from the highest" },
+	  "sort by JSON keys: bw_bps,-lport; \"-\": from the highest to the lowest" },
 	{ "reverse", 0, NULL, option_flag, MEMBER(order.reverse), "reverse the order" },
 	{ "summary", 's', NULL, option_flag, MEMBER(summed),
 	  "print totals by congestion control, profile and mode instead" },
 	{ "by", 0, "WHAT", option_group_by, MEMBER(summary.grouping.by),
 	  "print totals by cgroup, process, prefix (remote, /24 or /64) or netns" },
 	{ "largest", 0, "N", option_largest, MEMBER(summary.largest),
-	  "with --by: show the first N by themselves (20), the sum of the rest" },
+	  "with --by: show the first N groups (20), and the sum of the rest" },
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
 	  "show the end of a recording instead of live connections" },
 	{ "at", 0, "TIME", option_time, MEMBER(at_ns),
-	  "show this time after the recording's start: 10s" },
+	  "show the state at this time after the recording's start: 10s" },
 	{},
 };
 

@@ -264,7 +264,7 @@ static int prepare_programs(struct sockets *s)
 			return err_bpf(error, "cannot list instances");
 	}
 	error = chain_programs(s);
-	return error ? err_bpf(error, "cannot chain the programs that read sockets") : EXIT_DONE;
+	return error ? err_bpf(error, "cannot link the programs that read sockets") : EXIT_DONE;
 }
 
 /* Hands on whole records; returns how many bytes it has used, -1: that is enough. */

@@ -296,8 +296,8 @@ const struct option_def limit_options[] = {
 const struct option_def watch_options[] = {
 	{ "every", 0, "WHAT", option_every, MEMBER(request),
 	  "which ACKs: ack (each), round (the first of each round trip; the\n"
-	  "default), a time like 100ms (at most one per connection in it),\n"
-	  "transition (none, only changes of state)" },
+	  "default of stream and record), a time like 100ms (at most one per\n"
+	  "connection in it), transition (none, only changes of state)" },
 	{ "ring", 0, "SIZE", option_ring_size, MEMBER(ring_size),
 	  "size of the ring buffer between kernel and bbrmon, by default 4m" },
 	{},

@@ -221,11 +221,11 @@ static const struct option_def options[] = {
 	{ "append", 0, NULL, option_flag, OPTION(output.append),
 	  "append to FILE, if it is a recording" },
 	{ "rotate-size", 0, "SIZE", option_rotate_size, OPTION(output.rotate_size),
-	  "start a new file before one gets longer: 100m" },
+	  "begin another file before one gets longer: 100m" },
 	{ "rotate-time", 0, "TIME", option_time, OPTION(output.rotate_ns),
 	  "begin another file after this time: 3600s; FILE becomes FILE.1,\n"
 	  "FILE.1 becomes FILE.2, and so on" },
-	{ "keep", 0, "N", option_count, OPTION(output.keep), "keep the newest N files" },
+	{ "keep", 0, "N", option_count, OPTION(output.keep), "keep only the newest N files" },
 	{ "json", 'j', NULL, option_flag, OPTION(json),
 	  "print the summary as JSON on standard output" },
 	{},

@@ -162,7 +162,7 @@ static void print_summary(struct stream *s, const struct watch_totals *t)
 	else if (!s->write_error)
 		print_summary_json(s, t);
 	if (s->connections.uncounted)
-		err("more connections than that: %llu events are of others than the %u open ones "
+		err("more connections: %llu events are of others than the %u open ones "
 		    "that are counted",
 		    s->connections.uncounted, CONNECTIONS_MAX);
 	/* Neither a full ring nor a stop explains that: somebody else writes to our slot. */
@@ -208,7 +208,7 @@ static int run(struct stream *s)
 static const struct option_def options[] = {
 	{ "json", 'j', NULL, option_flag, OPTION(json), "print one JSON object per line" },
 	{ "changes", 0, NULL, option_flag, OPTION(changes),
-	  "with --json: leave out what is as in the connection's line before" },
+	  "with --json: print only what differs from the connection's previous line" },
 	{},
 };
 

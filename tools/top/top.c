@@ -129,17 +129,17 @@ static const struct option_def options[] = {
 	{ "interval", 'i', "TIME", option_interval, OPTION(interval_ns),
 	  "time between two refreshes, by default 1s" },
 	{ "sort", 's', "KEY", option_sort, OPTION(view),
-	  "a column or its JSON key, \"-\" means from the highest:\n"
+	  "a column or its JSON key; \"-\": from the highest to the lowest:\n"
 	  "-rate (the default), -bw, rtt, -lost, remote, ..." },
 	{ "reverse", 0, NULL, option_flag, OPTION(reverse), "reverse the order" },
 	{ "columns", 0, "LIST", option_columns, OPTION(view.choice),
-	  "these columns, as many as there is room for: remote,rate,process;\n"
-	  "more than usual: +process" },
+	  "these columns, as many as fit the width: remote,rate,process;\n"
+	  "with +, in addition to the usual ones: +process" },
 	{ "by", 0, "WHAT", option_group_by, OPTION(view.grouping.by),
-	  "rows are sums by cgroup, process, prefix (remote, /24 or /64)\n"
+	  "rows are totals by cgroup, process, prefix (remote, /24 or /64)\n"
 	  "or netns; key b" },
 	{ "largest", 0, "N", option_largest, OPTION(view.largest),
-	  "with --by: the first N by themselves (20), the sum of the rest" },
+	  "with --by: show the first N groups (20), and the sum of the rest" },
 	{ "filter", 'f', "FILTER", option_text, OPTION(filter),
 	  "show only these connections, until another filter is typed;\n"
 	  "the totals count all" },
@@ -211,7 +211,7 @@ VERB(top, NEEDS(WATCH, .may = EVERY_NETNS | FIND_CGROUPS, .changes = changes), .
      .brief = "show the connections as they are now, refreshed in place",
      .about = "Shows the connections that use BBR as they are now, refreshed in place.\n"
 	      "Key h lists the keys.\n"
-	      "Without --every, top looks at a connection at most five times a second.",
+	      "Without --every, top samples a connection at most five times a second.",
      .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct top), .init = init,
      .run = run_verb);
 

@@ -62,9 +62,10 @@ bool option_columns(const char *option, const char *value, void *to)
 		enum column c = column_by_name(name);
 
 		if (c == COLUMNS)
-			is_known = column_refuse(option, value, name,
-						 "some of these, or more than usual with a \"+\" "
-						 "before the first:");
+			is_known = column_refuse(
+				option, value, name,
+				"some of these, or in addition to the usual ones with a \"+\" "
+				"before the first:");
 		else if (!column_is_chosen(choice, c))
 			choice->list[choice->n++] = c;
 	}

@@ -105,7 +105,7 @@ int recorded_why_read(struct recorded_why *to)
 		ret = event_source_poll(&r.source, 0, &idle);
 	event_source_close(&r.source);
 	if (to->left_out)
-		err("%llu events are left out: they are of more than %u connections", to->left_out,
-		    WHY_CONNECTIONS_MAX);
+		err("%llu events are left out: the recording has more than %u connections",
+		    to->left_out, WHY_CONNECTIONS_MAX);
 	return ret;
 }

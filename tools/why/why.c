@@ -93,7 +93,7 @@ static void print_results(const struct asking *a, const struct why_results *r)
 		err("%u idle connection%s not shown; --idle shows them", r->idle,
 		    r->idle == 1 ? " is" : "s are");
 	if (r->in_sockmaps)
-		err("of these %u in a sockmap: data that its BPF program redirects does not go "
+		err("%u of these are in a sockmap: data that its BPF program redirects does not go "
 		    "through TCP",
 		    r->in_sockmaps);
 	if (!r->n && !r->idle)
@@ -204,18 +204,18 @@ static const struct option_def options[] = {
 	{ "for", 0, "TIME", option_time, MEMBER(for_ns),
 	  "how long to watch, by default 5s; Ctrl-C ends it early" },
 	{ "by", 0, "WHAT", option_group_by, MEMBER(grouping.by),
-	  "sum by cgroup, process, prefix (remote, /24 or /64) or netns" },
+	  "print totals by cgroup, process, prefix (remote, /24 or /64) or netns" },
 	{ "largest", 0, "N", option_largest, MEMBER(largest),
-	  "with --by: show the first N by themselves (20), the sum of the rest" },
+	  "with --by: show the first N groups (20), and the sum of the rest" },
 	{ "idle", 0, NULL, option_flag, MEMBER(with_idle),
 	  "also show connections that sent nothing and had nothing to send" },
 	{ "netns", 'N', "NAME", option_text, MEMBER(netns), "only this network namespace" },
 	{ "name", 0, "NAME", option_append, MEMBER(names),
 	  "only this congestion control (repeat for several)" },
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
-	  "judge a recording, which knows less, instead of live connections" },
+	  "judge a recording, which has less data, instead of live connections" },
 	{ "from", 0, "TIME", option_time, MEMBER(from_ns),
-	  "only events after this time since the first one: 10s" },
+	  "only events from this time after the first one on: 10s" },
 	{ "to", 0, "TIME", option_time, MEMBER(until_ns), "only events until this time" },
 	{},
 };
@@ -253,7 +253,7 @@ static const struct privileges_change changes[] = {
 
 VERB(why, NEEDS(WATCH | EVERY_NETNS, .changes = changes), .args = "[FILTER]",
      .brief = "say what limits each connection",
-     .about = "Watches connections for some seconds and says what limited each of them, with its\n"
-	      "share of the time and what to do. Connections of any congestion control are shown;\n"
-	      "of BBR it knows most. FILTER uses the syntax of ss(8).",
+     .about = "Watches connections for some seconds and says what limited each of them, for which\n"
+	      "share of the time, and what to do. It shows connections of any congestion control,\n"
+	      "with most detail for BBR. FILTER uses the syntax of ss(8).",
      .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct asking), .run = run_verb);

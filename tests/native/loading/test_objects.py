@@ -186,7 +186,7 @@ def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
         of = "bbr" if name == "bpf_bbr" else "bbr3"
         assert first == f"bbrctl: {toy}: its algorithm is toy, but only instances of {of} may have the name {name}"
     else:
-        assert first == f"bbrctl: {toy}: bbrctl does not know algorithm toy, and so no name for its instance"
+        assert first == f"bbrctl: {toy}: bbrctl does not know algorithm toy, so its instance has no default name"
     assert "--name NAME" in second and (registered(), struct_ops()) == before
 
 
