@@ -88,7 +88,7 @@ struct subflow {
 	u8 local_id, remote_id; /* of the addresses */
 };
 
-/* A load of a `void *` would be a pointer, with which newer kernels let nobody calculate: hence a read. */
+/* A load of a `void *` would yield a pointer, on which newer kernels refuse arithmetic. */
 static inline bool is_in_sockmap(struct sock *sk)
 {
 	u64 data = (u64)BPF_CORE_READ((struct sock___sockmap *)sk, sk_user_data);

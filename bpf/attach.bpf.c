@@ -41,8 +41,8 @@ static inline bool is_wanted(struct sock *sk)
 }
 
 /*
- * Has somebody chosen for this socket already: the application, for it or for its listener; or the
- * program of a cgroup further down, which the kernel runs first? Then that stays.
+ * True if the congestion control of this socket was chosen already: by the application, for it or
+ * for its listener; or by the program of a cgroup further down, which the kernel runs first.
  */
 static inline bool has_chosen(struct tcp_sock *tp)
 {

@@ -117,7 +117,7 @@ struct {
 	__type(value, struct netns_entry);
 } namespaces SEC(".maps");
 
-/* What a socket's namespace and congestion control are to the kernel: addresses. */
+/* The addresses of a socket's namespace and congestion control in the kernel. */
 struct use {
 	u64 net, ops;
 };
@@ -131,11 +131,11 @@ struct {
 	__type(value, struct netns_use);
 } uses SEC(".maps");
 
-__u32 n_listed; /* namespaces of which `namespaces` should have an entry */
+__u32 n_listed; /* namespaces that `namespaces` should have */
 
 /* After a run of find_uses. */
 __u32 next_list; /* where the next run has to begin; 0: that was the last one */
-__u32 uses_are_known; /* false: this kernel's table looks otherwise, or a list could not be read */
+__u32 uses_are_known; /* false: unknown table layout, or an unreadable list */
 
 /* Along the kernel's list of namespaces, which is a ring with a head that is none. */
 struct walk {
@@ -237,7 +237,7 @@ struct lists {
 	u64 ehash, lhash2;
 	u32 established, n; /* lists */
 	u32 list; /* that we are in, */
-	u32 tries; /* for the how manieth time */
+	u32 tries; /* the number of this visit */
 	u64 at; /* address of a list member, or the end of a list: twice its number, plus one */
 	struct use last;
 };

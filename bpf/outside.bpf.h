@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What only programs that look at a socket from outside read of it. These are flavours of the
+ * Fields of a socket that only programs outside of an instance read. These are flavours of the
  * kernel's types, separate from vmlinux.h: the compiler's choices depend on how large and how full
  * its structs are, and the cost of an ACK must stay as it was measured.
  */

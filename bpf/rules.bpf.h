@@ -39,7 +39,7 @@ struct rule_search {
 	u32 order; /* of the best rule */
 	u32 profile;
 	struct term_socket socket; /* the connection's values */
-	u32 failed; /* order of the rule that has a term which does not hold */
+	u32 failed; /* order of the rule whose term does not hold */
 };
 
 /*

@@ -49,7 +49,7 @@ static inline struct shell_sock common_sock_of(struct sock *sk, const struct bbr
 	};
 }
 
-/* ---- what a connection has beside the congestion control (BBR_SOCKET_PARAMS) */
+/* ---- options of the socket that the shell sets (BBR_SOCKET_PARAMS) */
 
 #define IPPROTO_TCP 6
 #define TCP_NOTSENT_LOWAT 25

@@ -50,8 +50,8 @@ struct {
 } instance_ops SEC(".maps");
 
 /*
- * What is written, and what is read for it: too large for the stack. The reader uses one thread, so
- * that no two runs share it.
+ * The record, and buffers to fill it: too large for the stack. The reader uses one thread, so that
+ * no two runs share them.
  */
 struct scratch {
 	struct bbr_snapshot snap;

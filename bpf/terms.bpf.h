@@ -13,7 +13,7 @@
 
 #define DEV_NAME_LEN 16 /* IFNAMSIZ */
 
-/* What terms look at. */
+/* The values of a connection that terms compare with. */
 struct term_socket {
 	u32 remote[4], local[4]; /* as in struct bbr_rule_key */
 	char dev[DEV_NAME_LEN]; /* "": none */
@@ -49,8 +49,8 @@ static inline void fill_term_socket(struct term_socket *t, struct sock *sk)
 }
 
 /*
- * What only terms look at. Only once the connection is established: a listener's child gets its
- * route at the end.
+ * Sets the values that only terms need. Call it only once the connection is established: a
+ * listener's child gets its route at the end.
  */
 static inline void fill_term_socket_up(struct term_socket *t, struct sock *sk)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What libbpf leaves to its callers. Each returns 0 or -errno. */
+/* Calls that libbpf has no function for. Each returns 0 or -errno. */
 #ifndef LIB_BPF_CALLS_H
 #define LIB_BPF_CALLS_H
 

@@ -156,7 +156,7 @@ int output_close(FILE *out, const char *path)
 		failed = true;
 	if (!failed)
 		return EXIT_DONE;
-	/* The reader has gone. If an earlier write failed, errno does not show it. */
+	/* The reader has gone. errno does not show whether an earlier write failed. */
 	if (is_stdout && (errno == EPIPE || (poll(&fd, 1, 0) > 0 && fd.revents & POLLERR)))
 		return EXIT_DONE;
 	refuse(is_stdout ? NULL : path, strerror(errno ? errno : EIO));

@@ -10,8 +10,8 @@
 #define inline inline __attribute__((always_inline))
 
 /*
- * For an object without any map of its own: libbpf 1.1 then goes on if it lacks memory for the
- * object's BTF, and crashes when it loads the programs.
+ * For an object without any map of its own: without memory for the object's BTF, libbpf 1.1 would
+ * go on, and crash when it loads the programs.
  */
 #define NEED_BTF                                  \
 	struct {                                  \

@@ -15,7 +15,7 @@ static inline bool bbr_is_rate_bounded(const struct shell_sock *sk)
 	return OPTION(sk, pacing_rate) | OPTION(sk, min_pacing_rate) | OPTION(sk, max_pacing_rate);
 }
 
-/* Applies the parameters to the model's rate. Later ones win. */
+/* Applies the parameters to the model's rate. Later ones override earlier ones. */
 static inline u64 bbr_bound_rate(const struct shell_sock *sk, u64 rate)
 {
 	if (OPTION(sk, pacing_rate))
@@ -23,13 +23,13 @@ static inline u64 bbr_bound_rate(const struct shell_sock *sk, u64 rate)
 	return bbr_limit_rate(sk, max_u64(rate, OPTION(sk, min_pacing_rate) * BYTES_PER_KBIT));
 }
 
-#define BBR_MAKE_UP_PACKETS 50 /* fewer say too little of the losses */
+#define BBR_MAKE_UP_PACKETS 50 /* fewer packets are too few to measure losses */
 #define BBR_MAKE_UP_MOST 50 /* percent: the highest make_up_loss, so at most twice the rate */
 #define BBR_MAKE_UP_SHIFT 16
 
 /*
- * The rate divided by the share of packets that arrive (make_up_loss), since the start of the
- * interval that the policer's sampling has otherwise: see bbr_slide_loss_interval().
+ * The rate divided by the share of packets that arrive (make_up_loss), measured over the interval
+ * that otherwise serves policer detection: see bbr_slide_loss_interval().
  */
 static inline u64 bbr_make_up_loss(const struct bbr *b, const struct shell_sock *sk, u64 rate)
 {

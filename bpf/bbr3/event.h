@@ -19,7 +19,7 @@ enum bbr_mode {
 };
 
 enum bbr_phase {
-	BBR_UP, /* raise inflight until the path says stop */
+	BBR_UP, /* raise inflight until losses, marks or no more bandwidth */
 	BBR_DOWN, /* drain what probing queued, and leave headroom */
 	BBR_CRUISE, /* keep pace with what is delivered */
 	BBR_REFILL, /* fill the pipe, but no queue, before probing */
@@ -49,10 +49,10 @@ enum bbr_reason {
 };
 
 /*
- * What the current ACKs say about a probe: they come a round after what they acknowledge was sent.
+ * The part of a probe that the current ACKs belong to: they arrive a round after their packets.
  */
 enum bbr_acks {
-	BBR_ACKS_INIT, /* nothing: no probe is under way */
+	BBR_ACKS_INIT, /* no probe is under way */
 	BBR_ACKS_REFILLING, /* REFILL has begun */
 	BBR_ACKS_PROBE_STARTING, /* UP has begun; they are of packets sent before it */
 	BBR_ACKS_PROBE_FEEDBACK, /* they are of packets that UP sent */
@@ -78,7 +78,7 @@ struct bbr_tail {
 	__u32 bw_lo; /* bound by losses since; BBR_TAIL_NONE: none */
 	__u32 bw_latest; /* maximum of the loss round */
 	__u32 full_bw; /* bandwidth that further growth is compared with */
-	__u32 inflight_hi; /* what was safe; BBR_TAIL_NONE: nothing was too high yet */
+	__u32 inflight_hi; /* inflight that was safe; BBR_TAIL_NONE: nothing was too high yet */
 	__u32 inflight_lo; /* bound by losses and marks since the last probe; BBR_TAIL_NONE: none */
 	__u32 inflight_latest; /* most packets delivered in one sample of the loss round */
 	__u32 prior_cwnd; /* window to restore after recovery or PROBE_RTT */

@@ -47,9 +47,9 @@ static inline bool bbr_is_late(const struct shell_sock *sk)
 /*
  * cpu_gain. Pacing spreads the target over an RTT, so a sender that has the CPU for a part of it
  * sends only that part, measures a lower bw, and paces at that: bw collapses. So a sender that was
- * late is behind until inflight reaches the target: the BDP at the pacing gain (bdp), and what
- * arrived meanwhile without being ACKed. The ACKs of that came at once, so it is what ACK
- * aggregation measures.
+ * late is behind until inflight reaches the target: the BDP at the pacing gain (bdp), plus the
+ * packets that arrived meanwhile without being ACKed. Their ACKs come all at once later, so ACK
+ * aggregation measures them.
  */
 static inline bool bbr_stays_behind(const struct bbr *b, const struct shell_sock *sk, u32 bdp)
 {

@@ -22,7 +22,7 @@ static inline u64 bbr_rate_bytes_per_sec(const struct shell_sock *sk, u64 bw, u3
 	return rate >> BW_SCALE;
 }
 
-/* max_pacing_rate wins over other parameters, and SO_MAX_PACING_RATE wins over all. */
+/* max_pacing_rate overrides other parameters, and SO_MAX_PACING_RATE overrides all. */
 static inline u64 bbr_limit_rate(const struct shell_sock *sk, u64 rate)
 {
 	if (OPTION(sk, max_pacing_rate))

@@ -45,8 +45,9 @@ int err_bpf(int error, const char *what);
 bool err_is_verbose(void);
 
 /*
- * Memory, which nobody needs to check: if there is none, these print so and end the program with
- * EXIT_REFUSED. To the kernel that is like a kill. So they are not for what is undone if it fails.
+ * Memory that callers need not check: without memory these print an error and end the program with
+ * EXIT_REFUSED, which leaves the kernel's state as a kill does. So do not use them where a failure
+ * has to be undone.
  */
 void *mem_new(size_t n, size_t size); /* all zeros */
 /*

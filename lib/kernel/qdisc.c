@@ -40,7 +40,7 @@ static struct device_qdisc *entry_of(struct reading *r, int index)
 	return q;
 }
 
-/* What devices get by themselves, and what does no more than keep packets in order. */
+/* The kernel's default qdiscs, and others that only keep packets in order. */
 static bool is_plain(const char *kind)
 {
 	static const char *const plain[] = {

@@ -15,8 +15,8 @@
 #include "bpf_bbr/abi.h"
 
 /*
- * Routes of this protocol (rtm_protocol) bbrctl has made, as `ip route show proto 66` lists them.
- * Nobody else has the number: iproute2's rt_protos, and the kernel's rtnetlink.h.
+ * bbrctl made the routes of this protocol (rtm_protocol), as `ip route show proto 66` lists them.
+ * Nobody else uses the number: see iproute2's rt_protos and the kernel's rtnetlink.h.
  */
 #define ROUTE_PROTOCOL 66
 

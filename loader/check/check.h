@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Is it on, and where not: what the machine is meant to do, what its TCP sockets do, and why they
- * differ. look.c asks the kernel; judge.c and uses.c compare and ask nobody; print.c prints.
+ * Where BBR is on, and where it is not: what TCP sockets should use, what they use, and why they
+ * differ. look.c asks the kernel; judge.c and uses.c only compare; print.c prints.
  */
 #ifndef LOADER_CHECK_H
 #define LOADER_CHECK_H
@@ -83,11 +83,11 @@ struct finding {
 	enum finding_kind kind;
 	const struct checked_netns *ns; /* NULL: it is about the whole machine */
 	char *text; /* a sentence without its end */
-	char *command; /* that mends it; NULL: there is none */
+	char *command; /* that fixes it; NULL: there is none */
 	/* FINDING_USE */
 	enum use_cause cause;
 	char used[BBR_NAME_LEN], wanted[BBR_NAME_LEN];
-	/* What is meant: a route, an attachment, or else the namespace's default. */
+	/* What a socket should use: by a route, an attachment, or the namespace's default. */
 	const struct machine_route *route;
 	const struct meant_at *at;
 	const char *cgroup; /* of the attachment, or to which the command is to keep; NULL: any */
@@ -96,8 +96,8 @@ struct finding {
 };
 
 struct check {
-	const char *
-		file; /* as the user named it; NULL: there is none, and the machine as it is counts */
+	const char
+		*file; /* as the user named it; NULL: there is none, so the present setup counts */
 	bool is_broken; /* the file */
 	bool is_undone; /* what the file asks for: the state before that counts */
 	struct machine wanted, found; /* empty without a file */
@@ -143,7 +143,7 @@ void judge_uses(struct check *c);
 /* The registered instance of this name; NULL: there is none. */
 const struct instance *check_loaded(const struct check *c, const char *name);
 
-/* What a namespace's default is meant to be; NULL: whatever it is. */
+/* What a namespace's default should be; NULL: anything. */
 const char *default_meant(const struct check *c, const struct checked_netns *ns);
 
 /*
@@ -164,7 +164,7 @@ const char *netns_entering(const struct check *c, const struct checked_netns *ns
 extern const char *const use_cause_names[USE_CAUSES];
 const char *finding_name(enum finding_kind kind);
 
-/* True if the use's code has no name any more, as after unload or upgrade. */
+/* True if the use's code is no longer registered, as after unload or upgrade. */
 bool use_is_unloaded(const struct check *c, const struct use *u);
 
 /* True if the namespace's default points at such code. */

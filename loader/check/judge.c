@@ -13,9 +13,9 @@
 /* A buffer has to hold this many BDPs: BBR keeps up to two in flight. */
 #define BDPS_SENT 2
 #define BDPS_RECEIVED 4 /* half of a receive buffer is for overhead */
-#define BUFFER_STEP (1ull << 20) /* what is proposed is a multiple of it */
+#define BUFFER_STEP (1ull << 20) /* proposed values are multiples of this */
 
-#define FLOW_DROPS_SHARE 1000 /* of so many packets one is dropped: too many */
+#define FLOW_DROPS_SHARE 1000 /* more than one drop in this many packets is too many */
 #define FLOW_LIMIT_TIMES 10
 #define WAKE_UPS 1000 /* a busy program writes again within 1/1000 s */
 #define MOSTLY 3 /* times as much */
@@ -60,7 +60,7 @@ const struct instance *check_loaded(const struct check *c, const char *name)
 	return NULL;
 }
 
-/* True if a map is the code of an instance, and that has no name any more. */
+/* True if a map is the code of an instance that is no longer registered. */
 static bool is_unloaded(const struct check *c, __s64 map_id)
 {
 	for (int i = 0; map_id > 0 && i < c->n_alive; i++)
@@ -278,8 +278,8 @@ static void judge_path(struct check *c, const struct checked_netns *ns)
 }
 
 /*
- * Containers that ran when the machine got its default, or when it lost it, keep the one of before.
- * What the file or bbrctl gave to a namespace is right.
+ * Containers that ran when the machine got or lost its default keep the one from before. A default
+ * that the file or bbrctl gave to a namespace is right.
  */
 static bool has_other_default(const struct check *c, const struct checked_netns *ns,
 			      const struct checked_netns *initial)

@@ -20,7 +20,7 @@ const char *const use_cause_names[USE_CAUSES] = {
 	[USE_OLD] = "opened_before",	 [USE_OLD_OR_ROUTE] = "opened_before_or_route",
 };
 
-/* An attachment to a name that is not loaded gives nothing, unless the file loads it. */
+/* An attachment to a name that is not loaded has no effect, unless the file loads it. */
 static bool is_meant(const struct check *c, const struct meant_at *at)
 {
 	return check_loaded(c, at->name) || machine_instance(&c->wanted, at->name);
@@ -65,7 +65,7 @@ static const struct meant_at *attachment_of(const struct check *c, const struct 
 	return found;
 }
 
-/* The attachment of a socket's process, which the socket's own cgroup has not; NULL: none. */
+/* The attachment of a socket's process, if the socket's own cgroup has none; NULL: none. */
 static const struct meant_at *attachment_of_process(const struct check *c, const struct use *u)
 {
 	const struct meant_at *at = u->key.attachment && u->key.attachment <= c->n_meant ?
@@ -117,7 +117,7 @@ static bool is_in_experiment(const struct check *c, const struct use *u)
 	return false;
 }
 
-/* What sockets are meant to use: what a route gives, an attachment, or the namespace's default. */
+/* What sockets should use: by a route, an attachment, or the namespace's default. */
 struct meant {
 	const char *name; /* NULL: anything */
 	const struct machine_route *route;
@@ -143,7 +143,7 @@ static struct meant meant_for(const struct check *c, const struct checked_netns 
 	return m;
 }
 
-/* Why they do not use it, though they are of loaded code. */
+/* Why they do not use it, though their code is loaded. */
 static enum use_cause cause_of(const struct check *c, const struct checked_netns *ns,
 			       const struct use *u, const struct meant *m)
 {
@@ -333,7 +333,7 @@ static char *migrate_conditions(const struct attachment *at)
 	return mem_copy(options);
 }
 
-/* A service that is started anew opens its connections anew; NULL: it is none. */
+/* A service that restarts opens its connections again; NULL: it is no service. */
 static char *restart_command(const char *cgroup)
 {
 	static const char end[] = ".service";

@@ -34,8 +34,8 @@ static int refuse(const struct object *obj, const char *why)
 }
 
 /*
- * Reads all of the file once: what the process without privileges looked at is what is loaded, also
- * if somebody changes the file in the meantime.
+ * Reads all of the file once: bbrctl loads what the process without privileges checked, even if
+ * somebody changes the file in the meantime.
  */
 static int read_file(const struct object *obj, struct embedded *bytes)
 {
@@ -69,7 +69,7 @@ static int read_file(const struct object *obj, struct embedded *bytes)
 	return ret;
 }
 
-/* Says what is wrong; libbpf would only say that something is. */
+/* Prints what is wrong; libbpf would only report that something is. */
 static int check_elf(const struct object *obj, const struct embedded *bytes)
 {
 	size_t n = bytes->end - bytes->begin;

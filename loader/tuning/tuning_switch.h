@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Changes profiles and rules of several instances in one system call, so that whoever is killed
- * leaves all of the old or all of the new. What is to come is first written where nobody reads it:
- * parameters into banks that are not selected, rules into a new trie.
+ * Changes profiles and rules of several instances in one system call, so that a killed bbrctl
+ * leaves all of the old or all of the new state. It first writes the new state where nobody reads
+ * it: parameters into banks that are not selected, rules into a new trie.
  */
 #ifndef LOADER_TUNING_SWITCH_H
 #define LOADER_TUNING_SWITCH_H
