@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The profile of a new connection: the one that an experiment assigns to it (bpf_bbr/experiment.h),
+ * The profile of a new connection: the one that an experiment assigns to it (bpf_bbr/profiles.h),
  * else the one of the first rule that matches (bpf_bbr/rules.h describes the layout of rules).
  */
 #ifndef RULES_BPF_H

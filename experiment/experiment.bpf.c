@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An experiment (bpf_bbr/experiment.h), for a cgroup: gives each new connection of its scope an
- * arm, and records what becomes of it. After the handshake it looks at a connection once a round
- * trip, at timeouts, and at its end. It adds nothing to the cost of an ACK.
+ * An experiment (experiment.h), for a cgroup: gives each new connection of its scope an arm, and
+ * records the outcome. After the handshake it looks at a connection once a round trip, at timeouts,
+ * and at its end. It adds nothing to the cost of an ACK.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -112,7 +112,7 @@ struct tcp_sock___experiment {
 
 #pragma clang attribute pop
 
-/* ---- what a connection has done */
+/* ---- the outcome of a connection */
 
 static inline struct counts counts_of(struct tcp_sock *tp)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An experiment gives each new connection of its scope one of several arms, and records what became
- * of it. It is a sockops program EXPERIMENT_PROG in a cgroup, with the maps below. Nothing else
- * knows of it, so it goes on without any tool, and ends when it is detached. An arm is a congestion
- * control, ours or not, and with one of ours a profile.
+ * An experiment gives each new connection of its scope one of several arms, and records the
+ * outcome. It is a sockops program EXPERIMENT_PROG in a cgroup, with the maps below. It has no
+ * other state, so it continues without any tool, and ends when it is detached. An arm is a
+ * congestion control, ours or not, and with one of ours a profile.
  *
  * Times are CLOCK_MONOTONIC in nanoseconds, addresses and ports in network byte order, IPv4 as
  * ::ffff:a.b.c.d.
@@ -71,7 +71,7 @@ struct experiment_scope {
 	char netns_name[64]; /* as it was given, for people */
 };
 
-/* What does not change while an experiment runs. The other arms are compared with arm 0. */
+/* The configuration, constant while an experiment runs. Arm 0 is the control. */
 struct experiment {
 	__u32 magic;
 	__u16 version;
@@ -105,7 +105,7 @@ struct experiment {
 	__u32 step_seconds; /* at least, before the next step */
 };
 
-/* What changes. Anything may be written here: a connection then gets one of the arms or none. */
+/* The variables. With any values, a connection gets one of the arms or none. */
 struct experiment_control {
 	__u32 share[EXPERIMENT_ARMS]; /* sum EXPERIMENT_SHARES; what is missing is arm 0's */
 	__u32 paused; /* 1: leaves new connections alone; switchback moves no open ones */
@@ -152,7 +152,7 @@ enum experiment_end {
 #define EXPERIMENT_FIRST_BYTES { 16384, 65536, 1048576 }
 
 /*
- * What became of a connection, or of its part in one block. Times and bytes count from `begin`.
+ * The outcome of a connection, or of its part in one block. Times and bytes count from `begin`.
  * Round trips and timeouts are noted as they come. Bytes and ticks are noted at a round trip, once
  * a second at most, and when the connection ends. `version` is odd during a change: then the reader
  * reads again.

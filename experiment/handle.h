@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The running experiments, found by asking the kernel, cgroup by cgroup (see bpf_bbr/experiment.h).
+ * The running experiments, found by asking the kernel, cgroup by cgroup (see experiment.h).
  */
 #ifndef EXPERIMENT_HANDLE_H
 #define EXPERIMENT_HANDLE_H

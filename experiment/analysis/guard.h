@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Guards of a canary: what the new arm must not do to a metric, and a test of it that may be read
+ * Guards of a canary: a bound for a metric of the new arm, and a test of it that may be evaluated
  * at any time, as often as needed.
  */
 #ifndef EXPERIMENT_GUARD_H
@@ -9,7 +9,7 @@
 #include "row.h"
 #include "metric.h"
 
-#define GUARD_LEVEL 0.05 /* the chance, at most, of taking back a canary that is no different */
+#define GUARD_LEVEL 0.05 /* the chance, at most, of taking back a canary whose arms are equal */
 #define GUARD_MIN_CONNECTIONS 30 /* of each arm, before a guard decides anything */
 
 struct guard {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an experiment knows about a connection that has ended, or about its part in one block, in
- * units that need no kernel. A row is a line of a file, and what is compared.
+ * The outcome of a connection, or of its part in one block, in units that need no kernel. A row is
+ * a line of a file, and an observation of the analysis.
  */
 #ifndef EXPERIMENT_ROW_H
 #define EXPERIMENT_ROW_H

@@ -106,7 +106,7 @@ struct plan;
  */
 int plan_refuse_use(const struct plan *plan);
 
-/* An experiment's program in the kernel (bpf/experiment.bpf.c). */
+/* An experiment's program in the kernel (experiment/experiment.bpf.c). */
 /*
  * Loads it with the request's values and `first` as the log's first line, then attaches it to the
  * cgroup. That begins the experiment: nothing from before would outlive this process.

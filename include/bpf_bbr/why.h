@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What bpf/why.bpf.c writes of each established TCP socket, whichever congestion control it uses:
+ * What bpf/why/why.bpf.c writes of each established TCP socket, with any congestion control:
  * what the kernel counts of it, and what may keep it from sending.
  */
 #ifndef BPF_BBR_WHY_H

@@ -68,7 +68,7 @@ int default_notes(const struct instance *inst, struct default_note **list);
 /*
  * Makes `name` the default of a namespace, and sets the instance's note there to `previous`. If
  * `previous` is NULL, it deletes the note, and uses cubic or reno if `name` is gone. is_applied:
- * the default is an apply's (applied.h).
+ * the default is an apply's (applied.c).
  */
 int default_put(const struct instance *inst, const char *netns, const char *name,
 		const char *previous, bool is_applied);

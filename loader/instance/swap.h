@@ -47,8 +47,8 @@ int carry_settings(const struct instance *from, const struct bpf_object *to,
 int carry_assigned(const struct instance *from, const struct bpf_object *to);
 
 /*
- * Passes on only the previous defaults of namespaces, and what an apply made (applied.h). Returns 0
- * or -errno.
+ * Passes on only the previous defaults of namespaces, and what an apply made (netns_default.h).
+ * Returns 0 or -errno.
  */
 int carry_defaults(const struct instance *from, const struct bpf_object *to);
 

@@ -9,7 +9,7 @@
 
 /* A snapshot may see a socket a moment before its first event is read, or after its last. */
 #define SNAPSHOT_SLACK_NS NS_PER_S
-/* No event for so long and never in a snapshot: the event of its end was dropped. */
+/* After this time without events, and never in a snapshot: the event of its end was dropped. */
 #define QUIET_NS (60 * NS_PER_S)
 
 static struct conn *conn_at(struct conn_key *key, size_t member)
@@ -43,7 +43,7 @@ static void free_history(struct conn_table *t, struct conn *c)
 	c->history = NULL;
 }
 
-/* One that was short has no history worth its memory: many may open and close in a second. */
+/* A short connection has no history worth its memory: many may open and close in a second. */
 static void end_conn(struct conn_table *t, struct conn *c, __u64 time_ns)
 {
 	if (!c->ended_ns)
@@ -127,8 +127,8 @@ static void set_mark(struct conn *c)
 }
 
 /*
- * Most connections of a busy server are idle: one snapshot after the other finds them as they were. A
- * history, and its memory, begins with the first event that says more.
+ * Most connections of a busy server are idle: snapshots find them unchanged. So the history, and
+ * its memory, begins with the first event.
  */
 static bool says_more(const struct conn *c, const struct bbr_event *e)
 {
@@ -303,7 +303,7 @@ void conn_table_end_snapshot(struct conn_table *t)
 {
 	for (__u32 i = 0; i < t->n; i++) {
 		struct conn *c = t->all[i];
-		/* A socket that no snapshot ever had may be where snapshots cannot look. */
+		/* A socket in no snapshot may be in a namespace that snapshots cannot enter. */
 		__u64 slack = c->cookie ? SNAPSHOT_SLACK_NS : QUIET_NS;
 
 		if (c->generation != t->generation && c->e.time_ns + slack < t->reading_ns)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The connections as they are now, each with its last minute. The table is fed with events and with
- * snapshots of sockets, in any mixture. It does not use a terminal. Its
- * only clock is the times of events.
+ * The present state of the connections, each with its last minute. Events and snapshots of sockets
+ * feed the table, in any mixture. It does not use a terminal; its only clock is event times.
  */
 #ifndef TOOLS_CONN_TABLE_H
 #define TOOLS_CONN_TABLE_H
@@ -14,7 +13,7 @@
 #include "event/conn_map.h"
 #include "kernel/clock.h"
 
-/* Only so many connections have a history, of about 5 kB each. Others have everything else. */
+/* At most this many connections have a history, of about 5 kB each. */
 #define HISTORIES_MAX 20000
 #define ENDED_STAYS_NS (5 * NS_PER_S)
 /* Rows, each of a kilobyte. Of those that have ended, fewer stay after an interval. */

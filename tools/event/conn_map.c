@@ -38,8 +38,8 @@ struct conn_key conn_key_of(const struct origin *origin, const struct bbr_event 
 }
 
 /*
- * Whoever connects chooses addresses, and a recording may contain anything: without a number that they
- * do not know, they could choose keys that all want the same slot.
+ * Clients choose addresses, and a recording may contain anything: without a secret number, an
+ * attacker could choose keys that all map to the same slot.
  */
 static __u32 hash_of(const struct conn_key *key)
 {

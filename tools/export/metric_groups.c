@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is counted by groups of connections. Only the largest have time series of their own. A counter
- * may not fall, so a group that gets them begins at 0, and what one that loses them had is forgotten.
+ * Counters of groups of connections. Only the largest groups have their own time series. A counter
+ * may not fall, so a group that gets series begins at 0, and one that loses them loses its counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "metrics.h"
 
 #define OTHER "other"
-#define LARGER 2 /* times as large as one that has series: then it takes its place */
+#define LARGER 2 /* a group this many times as large as one that has series takes its place */
 
 struct metric_group {
 	struct group group;

@@ -21,7 +21,7 @@
 #define MAX_COST \
 	12 /* of bcrypt: 2^12 rounds take a quarter of a second, in which nothing else is done */
 #define HASH_LEN 60
-/* After a password was calculated nothing is for four times as long: guessing costs a fifth of the time. */
+/* A hash is followed by a pause of four times its length: guessing costs a fifth of the time. */
 #define REST 4
 
 /* ---- reading */
@@ -427,7 +427,7 @@ void web_config_inherit(struct web_config *w, const struct web_config *from)
 	}
 }
 
-/* The time it takes depends on the length of what was given, and not on where it differs. */
+/* The time depends on the length of the given password, and not on where it differs. */
 static bool is_same(const char *secret, const char *given)
 {
 	size_t n = strlen(secret), len = strlen(given);
@@ -461,7 +461,7 @@ enum web_answer web_config_check(struct web_config *w, const char *name, const c
 		return WEB_RIGHT;
 	if (began < w->rest_until_ns)
 		return WEB_LATER;
-	/* A name that is not known takes as long: whether there is one is not to be found out. */
+	/* An unknown name takes as long, so that nobody can find out which names exist. */
 	right = is_hash_of(user ? user->hash : w->users[0].hash, password) && user;
 	w->rest_until_ns = now_ns() + REST * (now_ns() - began);
 	if (!right)

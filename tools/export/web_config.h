@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The web configuration file that Prometheus' exporters share: TLS, and users with passwords. Each
- * key that is not known is refused, because leaving one out may open what it was to close.
+ * The web configuration file that Prometheus' exporters share: TLS, and users with passwords. An
+ * unknown key is refused, because ignoring it could leave open what it should close.
  */
 #ifndef TOOLS_WEB_CONFIG_H
 #define TOOLS_WEB_CONFIG_H
@@ -35,7 +35,7 @@ enum {
 
 struct web_user {
 	char *name, *hash;
-	char *proven; /* the last password that was right: it is not calculated each time */
+	char *proven; /* the last right password, so that it need not be hashed again */
 };
 
 struct web_config {
@@ -45,7 +45,7 @@ struct web_config {
 	bool has_tls;
 	struct web_user *users;
 	int n_users;
-	__u64 rest_until_ns; /* no password is calculated before that */
+	__u64 rest_until_ns; /* no password is hashed before this time */
 };
 
 /* Reads the file and those that it names. Returns an exit status. web_config_free() in any case. */

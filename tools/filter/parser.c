@@ -37,7 +37,7 @@ struct expression {
 
 /* ---- words, signs and values */
 
-/* Prints where something is wrong that was already printed, and what to do. Returns false. */
+/* Prints the place of a mistake, why it is one, and a remedy. Returns false. */
 static bool point(const struct expression *x, size_t at, const char *what_to_do)
 {
 	remedy("%s", x->text);
@@ -155,7 +155,7 @@ static int add_node(struct expression *x, enum filter_op op, int left, int right
 	return f->n++;
 }
 
-/* Notes that the last word is about what only a socket has. False: an event does not have it. */
+/* Notes that only a socket has the value of the last word. False: the filter is for events. */
 static bool need_socket(struct expression *x)
 {
 	x->f->needs_socket = true;

@@ -321,7 +321,7 @@ static bool read_field_body(struct parser *p, struct field *f, const struct memb
 	    !read_text(p, KEY_CHARS, &f->text_if.key) || !get_varint(&p->in, &least) ||
 	    !get_varint(&p->in, &lane) || !read_text(p, TEXT_CHARS, &f->curve))
 		return false;
-	/* Empty ones are not there. */
+	/* Empty names are left out. */
 	f->text = *f->text ? f->text : NULL;
 	f->text_if.key = *f->text_if.key ? f->text_if.key : NULL;
 	f->text_if.least = least;

@@ -173,7 +173,7 @@ static int go_to_end(struct record_output *o, struct recording_reader *r)
 	return ftruncate(o->fd, o->writer->size) ? refuse(o->path, strerror(errno)) : EXIT_DONE;
 }
 
-/* In a process of its own: the bytes may be anybody's, and bbrmon still needs its privileges. */
+/* In a separate process: anybody may have written the bytes, and bbrmon still needs privileges. */
 static int rescue(void *ctx)
 {
 	struct record_output *o = ctx;
@@ -270,7 +270,7 @@ void record_output_close(struct record_output *o)
 {
 	if (o->fd <= STDERR_FILENO)
 		return;
-	/* Nothing came of it. */
+	/* An empty new file is of no use. */
 	if (o->is_new && !has_contents(o) && output_is_named_so(o->fd, o->path))
 		unlink(o->path);
 	close_file(o);

@@ -31,7 +31,7 @@ void recording_read_fd(struct recording_reader *r, int fd, const char *name)
 	r->raw = mem_need(malloc(RECORDING_SIZE_MAX));
 	r->chunk = mem_new(1, sizeof(*r->chunk));
 	mem_check(!inflateInit2(&r->inflate, -MAX_WBITS));
-	privileges_narrow(0); /* anybody may have written what is read from here on */
+	privileges_narrow(0); /* from here on it reads bytes that anybody may have written */
 }
 
 /*
@@ -209,7 +209,7 @@ struct watch_totals recording_totals(const struct recording_reader *r)
 	return t;
 }
 
-/* What was counted so far is final: the counts in the next records begin at 0 again. */
+/* The counts so far are final: those in the next records begin at 0 again. */
 static void end_run(struct recording_reader *r)
 {
 	if (!r->run_ended && !r->skim && !r->quiet)
@@ -256,7 +256,7 @@ static bool is_damaged(const struct recording_reader *r)
 {
 	const __u8 *from = r->buffer + r->start + r->head.head_size;
 
-	/* What is left of a cut chunk contains no other one. */
+	/* The rest of a cut chunk contains no other chunk. */
 	if (r->is_cut)
 		return memmem(from, r->chunk_size - r->head.head_size, RECORDING_MAGIC, MAGIC_LEN);
 	return crc32(0, from, r->head.size) != r->head.crc;

@@ -31,7 +31,7 @@ static bool is_due(struct replay *p, const struct origin *origin, const struct b
 
 	if (s && e->time_ns - s->time_ns < p->config->request.interval_ns)
 		return false;
-	/* With too many all are forgotten: each then has an ACK more, and none has one less. */
+	/* With too many, forgets all: each then shows one ACK more, and none one less. */
 	if (!s && p->sampled.n == REPLAY_SAMPLED_MAX) {
 		conn_map_free(&p->sampled);
 		if (!p->said_many)
