@@ -101,7 +101,7 @@ static void print_arms(FILE *out, const struct analysis *a)
 				experiment_refusal_text(n->refused_error[i]));
 	fprintf(out, "\nopen %llu, chosen by the application %llu", n->open, n->chosen);
 	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
-		fprintf(out, ", moved at a seam %llu", n->moved);
+		fprintf(out, ", moved at the end of a block %llu", n->moved);
 	fprintf(out, "; missing here: overwritten %llu, lost %llu, no room %llu\n", n->overwritten,
 		n->lost, n->no_memory);
 	if (a->continued)
@@ -111,8 +111,8 @@ static void print_arms(FILE *out, const struct analysis *a)
 	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));
 	if (a->units.by == ROWS_BY_CONNECTION)
 		fprintf(out,
-			"%u remote %s, too few to be units: what the connections of one have in "
-			"common is not accounted for.\n",
+			"%u remote %s, too few to be units: correlation between the connections of "
+			"one is not accounted for.\n",
 			a->units.prefixes, a->units.prefixes == 1 ? "prefix" : "prefixes");
 	if (analysis_warning(s))
 		fprintf(out, "%s\n", analysis_warning(s));
@@ -190,8 +190,8 @@ void analysis_print_text(FILE *out, const struct analysis *a)
 		}
 		arm = c->arm;
 	}
-	fputs("\n\"could show\": a difference of this size would be seen in four of five such "
-	      "experiments.\n"
+	fputs("\n\"could show\": four of five such experiments would detect a difference of this "
+	      "size.\n"
 	      "By chance, 1 in 20 lines without a real difference has an interval that excludes "
 	      "0.\n",
 	      out);

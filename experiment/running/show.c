@@ -80,10 +80,11 @@ static void print_canary(const struct experiment_handle *h)
 
 static void print_counts(const struct experiment_control *c)
 {
-	printf("  %llu connection%s of the scope chose for themselves",
+	printf("  %llu connection%s of the scope whose application chose",
 	       (unsigned long long)c->chosen, plural(c->chosen));
 	if (c->moved)
-		printf(", %llu went to another arm at a seam", (unsigned long long)c->moved);
+		printf(", %llu moved to another arm at the end of a block",
+		       (unsigned long long)c->moved);
 	if (c->no_memory)
 		printf(", %llu were left alone because --keep others were open",
 		       (unsigned long long)c->no_memory);

@@ -273,7 +273,7 @@ static void judge_path(struct check *c, const struct checked_netns *ns)
 		return;
 	f = finding_add(c, FINDING_LOWAT, ns);
 	f->text = mem_format("tcp_notsent_lowat, %llu bytes, lasts less than 1 ms at the rate of a "
-			     "connection: a program that writes too late slows it down",
+			     "connection: a program that writes late slows it down",
 			     ns->lowat);
 }
 
@@ -306,10 +306,10 @@ static void judge_other_default(struct check *c)
 		if (!has_other_default(c, ns, initial))
 			continue;
 		f = finding_add(c, FINDING_OTHER_DEFAULT, ns);
-		f->text =
-			mem_format("the default is %s: it was set here, or this is older than the "
-				   "machine's default, %s",
-				   ns->def, initial->def);
+		f->text = mem_format(
+			"the default is %s: it was set here, or the namespace is older than the "
+			"machine's default, %s",
+			ns->def, initial->def);
 		f->command = check_loaded(c, initial->def) ?
 				     mem_format("bbrctl load --name %s --default%s", initial->def,
 						netns_option(c, ns)) :
@@ -329,8 +329,8 @@ static void judge_downloads(struct check *c)
 	if (!received || received / MOSTLY < sent)
 		return;
 	f = finding_add(c, FINDING_DOWNLOADS, NULL);
-	f->text = mem_format("Downloads: their sender is the other side (%llu MB received, %llu MB "
-			     "sent); its congestion control decides",
+	f->text = mem_format("This machine mostly receives (%llu MB received, %llu MB "
+			     "sent); the congestion control of the senders decides",
 			     received / 1000000, sent / 1000000);
 }
 

@@ -176,7 +176,7 @@ void check_print(const struct check *c)
 	if (c->n_off || c->is_partial)
 		; /* what is off was printed, or not all of it is known */
 	else if (c->file)
-		printf("Nothing is off: the machine does what %s says%s.\n", text_shown(c->file),
+		printf("Nothing is off: the machine matches %s%s.\n", text_shown(c->file),
 		       c->is_undone ? ",\nas it was before the apply that was undone" : "");
 	else if (c->n_alive)
 		puts("Nothing is off.");

@@ -283,13 +283,14 @@ static char *why(const struct check *c, const struct finding *f)
 	case USE_UNLOADED:
 		return mem_format("this code was unloaded or replaced");
 	case USE_CHOSEN:
-		return mem_format("their program chose it, or another that may (setsockopt)");
+		return mem_format("the application or another program chose it (setsockopt)");
 	case USE_BY_ROUTE:
 		return mem_format("their route has congctl %s", f->used);
 	case USE_OTHER_CGROUP:
-		return mem_format("made in the cgroup %s, before their process entered %s",
-				  f->first->cgroup[0] ? text_shown(f->first->cgroup) : "of another",
-				  text_shown(c->meant[f->first->key.attachment - 1].cgroup));
+		return mem_format(
+			"their socket was created in the cgroup %s, before the process entered %s",
+			f->first->cgroup[0] ? text_shown(f->first->cgroup) : "that is gone",
+			text_shown(c->meant[f->first->key.attachment - 1].cgroup));
 	case USE_NOT_LOADED:
 		return mem_format("%s is not loaded", f->wanted);
 	case USE_NOT_ROUTED:

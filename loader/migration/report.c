@@ -195,8 +195,8 @@ void migration_print(const struct migration *m)
 		print_where(m);
 	}
 	if (subflows)
-		printf("%zu of them %s of MPTCP; subflows that join later get what their MPTCP "
-		       "socket has\n",
+		printf("%zu of them %s of MPTCP; later subflows get the congestion "
+		       "control of their MPTCP socket\n",
 		       subflows, subflows == 1 ? "is a subflow" : "are subflows");
 	if (m->others)
 		printf("left alone: %s%zu connection%s in %zu other network namespace%s "

@@ -110,7 +110,7 @@ static void print_device(const struct device_qdisc *q)
 	if (advice)
 		printf("    fq costs less: %s\n", advice);
 	else
-		printf("    fq costs less, but would take %s away\n", q->kind);
+		printf("    fq costs less, but would replace %s\n", q->kind);
 	free(advice);
 }
 
@@ -143,18 +143,18 @@ static void print_check(const struct utsname *uts, const struct traits *t,
 	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts->release);
 	printf("  cong_control: %d arguments\n", t->ack_args ? 4 : 2);
 	printf("  restart from idle: %s\n",
-	       t->tx_start ? "bpf_bbr notices it before sending (no CA_EVENT_TX_START)" :
+	       t->tx_start ? "bpf_bbr detects it before sending (no CA_EVENT_TX_START)" :
 			     "the kernel reports it");
 	printf("  app_limited: %s\n",
 	       t->app_limited ? "bpf_bbr sets it in the socket" :
 				"bpf_bbr keeps its own mark (the kernel's is read-only)");
 	printf("  upgrades: %s\n",
-	       t->link ? "atomic" : "they leave a gap of some tenths of a millisecond");
+	       t->link ? "atomic" : "they leave a gap of a few tenths of a millisecond");
 	printf("  pins: %s\n", s->pins ? s->pins : "they last");
 	if (s->can_set_default)
 		puts("  defaults of network namespaces: can be set");
 	else
-		puts("  defaults of network namespaces: cannot be set, for\n"
+		puts("  defaults of network namespaces: cannot be set, because\n"
 		     "    " SYSCTL " cannot be written\n"
 		     "    outside of a container it can; in a systemd unit leave out\n"
 		     "    ProtectKernelTunables=");

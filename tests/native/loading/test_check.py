@@ -231,7 +231,7 @@ def test_a_file(bbrctl, check, free_name, ns, cgroup, tmp_path):
     bbrctl("apply", "--name", name, file)
     assert sorted(f[0] for f in off(check(file), ns)) == ["opened_before"] * 2
     bbrctl("migrate", "--from", "reno", "--to", name, "--netns", ns.name)
-    assert f"the machine does what {file} says" in bbrctl("check", file).out
+    assert f"the machine matches {file}" in bbrctl("check", file).out
     bbrctl("detach", "--cgroup", cgroup.path, "--name", name)  # a file's attachment waits for its cgroup
     restore_default(ns)
     assert pair and attached

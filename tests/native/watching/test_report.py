@@ -649,7 +649,7 @@ def test_no_two_states_have_one_colour(browser, report, bbrmon, tmp_path):
     browser.open(page)
     shown = browser.run("return [...document.querySelectorAll('.colours .swatch')].map(s => s.style.background)")
     assert len(set(shown)) == len(shown) == len(states) + 1
-    assert "nothing happens: open, off" in browser.text(".colours")
+    assert "normal: open, off" in browser.text(".colours")
     figure = figure_of(bbrmon, tmp_path / "made.rec")
     keys = [rect.get("fill") for rect in figure.findall(f"{SVG}rect") if rect.get("width") == "12"]
     assert [colour["light"] for colour in colours] == keys[-len(states):]

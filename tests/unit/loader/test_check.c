@@ -158,8 +158,8 @@ static void chosen_ones(void **state)
 	add_use(1, "/", "reno", USES_CHOSEN | USES_ROUTE, 1);
 	add_use(1, "/", "reno", USES_CHOSEN | USES_LISTENER, 2);
 	expect_use(USE_CHOSEN,
-		   "1 connection and 2 listeners use reno, not bpf_bbr: their program chose it, or "
-		   "another that may (setsockopt)",
+		   "1 connection and 2 listeners use reno, not bpf_bbr: the application or "
+		   "another program chose it (setsockopt)",
 		   "bbrctl migrate --from reno --to bpf_bbr --listeners");
 }
 
@@ -320,8 +320,8 @@ static void others_of_the_same_name_stay(void **state)
 	add_use(1, "/a", "bpf_bbr3", USES_CHOSEN, 4);
 	add_use(1, "/b", "bpf_bbr3", USES_CHOSEN, 1);
 	expect_use(USE_CHOSEN,
-		   "1 connection uses bpf_bbr3, not bpf_bbr: their program chose it, or another "
-		   "that may (setsockopt)",
+		   "1 connection uses bpf_bbr3, not bpf_bbr: the application or another "
+		   "program chose it (setsockopt)",
 		   "bbrctl migrate --from bpf_bbr3 --to bpf_bbr --cgroup /b");
 }
 
@@ -333,8 +333,8 @@ static void a_socket_of_another_cgroup(void **state)
 	add_meant("/a", "bpf_bbr", true);
 	u->key.attachment = 1;
 	expect_use(USE_OTHER_CGROUP,
-		   "1 connection uses reno, not bpf_bbr: made in the cgroup /b, before their "
-		   "process entered /a",
+		   "1 connection uses reno, not bpf_bbr: their socket was created in the "
+		   "cgroup /b, before the process entered /a",
 		   "bbrctl migrate --from reno --to bpf_bbr --netns web");
 }
 
@@ -564,16 +564,17 @@ static void what_is_no_reason_for_a_status(void **state)
 	u->is.rate = 125000000;
 	c.ns[0].lowat = 16384;
 	expect_also(FINDING_OTHER_DEFAULT,
-		    "the default is reno: it was set here, or this is older than the machine's "
+		    "the default is reno: it was set here, or the namespace is older than the "
+		    "machine's "
 		    "default, bpf_bbr",
 		    "bbrctl load --name bpf_bbr --default --netns web");
 	expect_also(FINDING_DOWNLOADS,
-		    "Downloads: their sender is the other side (3 MB received, 1 MB sent); its "
-		    "congestion control decides",
+		    "This machine mostly receives (3 MB received, 1 MB sent); the congestion "
+		    "control of the senders decides",
 		    NULL);
 	expect_also(FINDING_LOWAT,
 		    "tcp_notsent_lowat, 16384 bytes, lasts less than 1 ms at the rate of a "
-		    "connection: a program that writes too late slows it down",
+		    "connection: a program that writes late slows it down",
 		    NULL);
 }
 
@@ -587,7 +588,8 @@ static void a_default_that_the_machine_had(void **state)
 	strcpy(c.ns[1].def, "bpf_bbr");
 	c.file = "some.conf";
 	expect_also(FINDING_OTHER_DEFAULT,
-		    "the default is bpf_bbr: it was set here, or this is older than the machine's "
+		    "the default is bpf_bbr: it was set here, or the namespace is older than the "
+		    "machine's "
 		    "default, cubic",
 		    "nsenter --net=/run/netns/web sysctl -w net.ipv4.tcp_congestion_control=cubic");
 	end(NULL);
@@ -630,7 +632,7 @@ static void text_of_80_columns(void **state)
 		"  2 without connections\n"
 		"Off:\n"
 		"  docker 0123456789ab (web): 3 connections and 1 listener use reno, not bpf_bbr:\n"
-		"    their program chose it, or another that may (setsockopt)\n"
+		"    the application or another program chose it (setsockopt)\n"
 		"      bbrctl migrate --from reno --to bpf_bbr --netns web --listeners\n");
 }
 
@@ -663,7 +665,7 @@ static void nothing_is_off(void **state)
 	expect_printed("Network namespaces:\n"
 		       "  this namespace: default bpf_bbr; 0 connections\n"
 		       "  1 without connections\n"
-		       "Nothing is off: the machine does what some.conf says.\n");
+		       "Nothing is off: the machine matches some.conf.\n");
 }
 
 static void what_is_not_known_is_not_right(void **state)
@@ -718,9 +720,9 @@ static void json(void **state)
 		"net\",\"inode\":1,\"why\":"
 		"\"chosen\",\"uses\":\"reno\",\"meant\":\"bpf_bbr\",\"cgroup\":null,\"route\":null,"
 		"\"connections\":3,"
-		"\"listeners\":0,\"text\":\"3 connections use reno, not bpf_bbr: their program "
-		"chose it, "
-		"or another that may (setsockopt)\",\"command\":\"bbrctl migrate --from reno --to "
+		"\"listeners\":0,\"text\":\"3 connections use reno, not bpf_bbr: the "
+		"application or another program chose it (setsockopt)\",\"command\":\"bbrctl "
+		"migrate --from reno --to "
 		"bpf_bbr\"}],\"also\":[]"));
 	assert_non_null(strstr(captured_output(),
 			       "\"uses\":[{\"name\":\"reno\",\"map_id\":null,\"unloaded\":false,"

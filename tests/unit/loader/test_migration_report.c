@@ -142,8 +142,8 @@ static void subflows_of_mptcp(void **state)
 	r = add(MIGRATE_MOVED, TCP_ESTABLISHED, 0);
 	r->is_subflow = true;
 	r->mptcp_token = 0xa1b2c3d4;
-	assert_non_null(strstr(printed(), "\n1 of them is a subflow of MPTCP; subflows that join "
-					  "later get what their MPTCP socket has\n"));
+	assert_non_null(strstr(printed(), "\n1 of them is a subflow of MPTCP; later subflows get "
+					  "the congestion control of their MPTCP socket\n"));
 	assert_non_null(strstr(json(), "\"subflows_moved\":1"));
 	assert_null(strstr(printed(), "a1b2c3d4"));
 	err_init("bbrctl", true);

@@ -408,7 +408,7 @@ function fillColours()
 	byId("plot-state").append(element("div", { className: "colours" },
 		...curves.map(({ name, names, colours }) => element("div", {}, `${name}: `,
 			...names.map((value, i) => (colours[i] === "pale" ? "" : block(colours[i], value))))),
-		element("div", {}, block("pale", `nothing happens: ${pale.join(", ")}`))));
+		element("div", {}, block("pale", `normal: ${pale.join(", ")}`))));
 }
 
 function begin()
