@@ -131,11 +131,9 @@ static int run_verb(void *options, int argc, char **argv)
 
 	if (ret)
 		return ret;
-	if (from_file && (r->write || r->follow)) {
-		err("%s is a file, but %s needs a running experiment", what,
-		    r->write ? "--write" : "--follow");
-		return EXIT_USAGE;
-	}
+	if (from_file && (r->write || r->follow))
+		return err_usage("%s is a file, but %s needs a running experiment", what,
+				 r->write ? "--write" : "--follow");
 	if (r->follow)
 		interrupt_catch();
 	else

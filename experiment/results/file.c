@@ -322,8 +322,8 @@ struct reading {
 
 static int refuse(const struct reading *r, const char *what, const char *which)
 {
-	err("%s: line %llu: %s%s%s", r->path, r->line, what, which ? ": " : "", which ? which : "");
-	return EXIT_REFUSED;
+	return err_refused("%s: line %llu: %s%s%s", r->path, r->line, what, which ? ": " : "",
+			   which ? which : "");
 }
 
 static const struct file_field *find(const struct file_field *f, const char *name)
@@ -412,10 +412,8 @@ static int check_head(const struct reading *r)
 		"design", "unit", "arms", "seed", "prefix4", "prefix6"
 	};
 
-	if (!r->has_format) {
-		err("%s: bbrmon experiment -w did not write this file", r->path);
-		return EXIT_REFUSED;
-	}
+	if (!r->has_format)
+		return err_refused("%s: bbrmon experiment -w did not write this file", r->path);
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (!r->has[find(keys, needed[i]) - keys])
 			return refuse(r, "a key is missing above this line", needed[i]);
@@ -470,10 +468,8 @@ int file_read(const char *path, struct study *s)
 	size_t room = 0;
 	ssize_t len;
 
-	if (!in) {
-		err("cannot read %s: %s", path, strerror(errno));
-		return EXIT_REFUSED;
-	}
+	if (!in)
+		return err_refused("cannot read %s: %s", path, strerror(errno));
 	privileges_narrow(0); /* anybody may have written what is read from here on */
 	while (!ret && (len = getline(&line, &room, in)) > 0) {
 		s->is_cut = line[len - 1] != '\n';
@@ -482,14 +478,10 @@ int file_read(const char *path, struct study *s)
 		line[len - 1] = 0;
 		ret = read_line(&r, line, len - 1);
 	}
-	if (!ret && len < 0 && !feof(in)) {
-		err("cannot read %s: %s", path, strerror(errno));
-		ret = EXIT_REFUSED;
-	}
-	if (!ret && !r.columns) {
-		err("%s: bbrmon experiment -w did not write this file", path);
-		ret = EXIT_REFUSED;
-	}
+	if (!ret && len < 0 && !feof(in))
+		ret = err_refused("cannot read %s: %s", path, strerror(errno));
+	if (!ret && !r.columns)
+		ret = err_refused("%s: bbrmon experiment -w did not write this file", path);
 	if (!ret)
 		ret = check_numbers(path, &s->rows);
 	free(line);

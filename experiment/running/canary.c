@@ -119,10 +119,8 @@ static int watch_once(const struct canary *c, __u64 every)
 	struct guard_status status;
 	__u64 unwatched;
 
-	if (!experiment_is_running(c->h)) {
-		err("%s: was stopped", e->name);
-		return EXIT_NOTHING;
-	}
+	if (!experiment_is_running(c->h))
+		return err_nothing("%s: was stopped", e->name);
 	unwatched = renew_lease(c);
 	if (unwatched)
 		say_unwatched(c, unwatched);

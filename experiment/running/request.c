@@ -222,10 +222,8 @@ static int parse_unit(const struct experiment_options *opt, struct experiment *e
 	__u32 v4 = 24, v6 = 48;
 	int end = 0;
 
-	if (opt->by && strcmp(opt->by, "connection") && strcmp(opt->by, "prefix")) {
-		err("--by %s: expected connection or prefix", opt->by);
-		return EXIT_USAGE;
-	}
+	if (opt->by && strcmp(opt->by, "connection") && strcmp(opt->by, "prefix"))
+		return err_usage("--by %s: expected connection or prefix", opt->by);
 	e->unit = opt->by && !strcmp(opt->by, "prefix") ? EXPERIMENT_BY_PREFIX :
 							  EXPERIMENT_BY_CONNECTION;
 	if (opt->prefix && (sscanf(opt->prefix, "%2u,%3u%n", &v4, &v6, &end) != 2 ||
@@ -266,16 +264,13 @@ static int parse_guards(const struct value_list *guards, struct experiment *e)
 		remedy("for example --guard 'retransmitted < 1.2x' --guard 'goodput_p50 > 0.97x'");
 		return EXIT_USAGE;
 	}
-	if (guards->n > EXPERIMENT_GUARDS) {
-		err("%d guards: an experiment has at most %d", guards->n, EXPERIMENT_GUARDS);
-		return EXIT_USAGE;
-	}
+	if (guards->n > EXPERIMENT_GUARDS)
+		return err_usage("%d guards: an experiment has at most %d", guards->n,
+				 EXPERIMENT_GUARDS);
 	for (int i = 0; i < guards->n; i++) {
-		if (!*guards->arg[i] || strlen(guards->arg[i]) >= sizeof(e->guard[i])) {
-			err("--guard '%s': expected 1 to %zu characters", guards->arg[i],
-			    sizeof(e->guard[i]) - 1);
-			return EXIT_USAGE;
-		}
+		if (!*guards->arg[i] || strlen(guards->arg[i]) >= sizeof(e->guard[i]))
+			return err_usage("--guard '%s': expected 1 to %zu characters",
+					 guards->arg[i], sizeof(e->guard[i]) - 1);
 		if (!guard_parse("--guard", guards->arg[i], &guard))
 			return EXIT_USAGE;
 		strcpy(e->guard[i], guards->arg[i]);
@@ -438,10 +433,8 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 		e->outcomes *= 2;
 	if (opt->seed && !parse_whole("--seed", opt->seed, 0, ~0u, &e->seed))
 		return EXIT_USAGE;
-	if (!opt->seed && getrandom(&e->seed, sizeof(e->seed), 0) != sizeof(e->seed)) {
-		err("cannot draw a seed: the kernel has no random numbers");
-		return EXIT_REFUSED;
-	}
+	if (!opt->seed && getrandom(&e->seed, sizeof(e->seed), 0) != sizeof(e->seed))
+		return err_refused("cannot draw a seed: the kernel has no random numbers");
 	/* It must hold all connections of the first step until enough in the new arm have ended. */
 	needed = 2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
 	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
@@ -466,10 +459,9 @@ int experiment_request_parse(const char *name, const struct experiment_options *
 			    .version = EXPERIMENT_VERSION,
 			    .size = sizeof(*e) },
 	};
-	if (!experiment_name_is_valid(name)) {
-		err("%s: an experiment's name has 1 to 15 characters of A-Z a-z 0-9 _ .", name);
-		return EXIT_USAGE;
-	}
+	if (!experiment_name_is_valid(name))
+		return err_usage(
+			"%s: an experiment's name has 1 to 15 characters of A-Z a-z 0-9 _ .", name);
 	strcpy(e->name, name);
 	ret = parse_design(opt, e);
 	if (!ret)

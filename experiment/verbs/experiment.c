@@ -107,8 +107,7 @@ static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 	if (ret)
 		return ret;
 	if (!!h.control->paused == paused) {
-		err("%s: is %spaused", argv[1], paused ? "already " : "not ");
-		ret = EXIT_NOTHING;
+		ret = err_nothing("%s: is %spaused", argv[1], paused ? "already " : "not ");
 	} else {
 		h.control->paused = paused;
 		decision_take(&h, &d, opt->json);

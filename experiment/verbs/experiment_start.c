@@ -55,16 +55,13 @@ static int take_netns(const struct options *opt, struct experiment_scope *scope)
 {
 	const char *name = opt->netns;
 
-	if (name && opt->all_netns) {
-		err("--netns and --all-netns exclude each other");
-		return EXIT_USAGE;
-	}
+	if (name && opt->all_netns)
+		return err_usage("--netns and --all-netns exclude each other");
 	if (!name)
 		return opt->all_netns || opt->filter.cgroup ? EXIT_DONE : take_own_netns(scope);
-	if (strlen(name) >= sizeof(scope->netns_name)) {
-		err("--netns %s: longer than %zu characters", name, sizeof(scope->netns_name) - 1);
-		return EXIT_USAGE;
-	}
+	if (strlen(name) >= sizeof(scope->netns_name))
+		return err_usage("--netns %s: longer than %zu characters", name,
+				 sizeof(scope->netns_name) - 1);
 	strcpy(scope->netns_name, name);
 	return netns_visit(name, read_cookie, &scope->netns);
 }

@@ -105,10 +105,8 @@ static int make_instance(const struct experiment_handle *h, const struct experim
 	int ret = EXIT_DONE;
 
 	inst->algorithm = inst->profiles.algorithm = loaded->algorithm;
-	if (arm->profile_name[0] && !def) {
-		err("%s:%s: the profile is gone", arm->cc, arm->profile_name);
-		return EXIT_NOTHING;
-	}
+	if (arm->profile_name[0] && !def)
+		return err_nothing("%s:%s: the profile is gone", arm->cc, arm->profile_name);
 	if (def)
 		take_profile(inst, def);
 	if (def && strcmp(def->name, BBR_PROFILE_DEFAULT))
@@ -158,9 +156,8 @@ static int make_lines(const struct experiment_handle *h, const struct experiment
 
 static int refuse(const char *path, int error)
 {
-	err("%s: cannot be changed: %s", path,
-	    error == ELOOP ? "it is a link" : strerror(error ? error : EIO));
-	return EXIT_REFUSED;
+	return err_refused("%s: cannot be changed: %s", path,
+			   error == ELOOP ? "it is a link" : strerror(error ? error : EIO));
 }
 
 /* Reads the file; one that is not there is empty. */

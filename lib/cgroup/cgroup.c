@@ -213,10 +213,9 @@ int cgroup_ids(const char *option, const char *path, __u64 *ids, int most, int *
 	if (ret)
 		return ret;
 	do {
-		if (!handle_of(real, &ids[(*n)++])) {
-			err("%s %s: cannot get its id: %s", option, path, strerror(errno));
-			ret = EXIT_REFUSED;
-		}
+		if (!handle_of(real, &ids[(*n)++]))
+			ret = err_refused("%s %s: cannot get its id: %s", option, path,
+					  strerror(errno));
 		*strrchr(real, '/') = 0;
 	} while (!ret && *n < most && real[0] && is_cgroup(real));
 	free(real);

@@ -57,17 +57,32 @@ static void print_message(const char *begin, const char *fmt, va_list args)
 	fputc('\n', out);
 }
 
-void err(const char *fmt, ...)
+static void print_error(const char *fmt, va_list args)
 {
-	va_list args;
-
 	if (is_mute)
 		return;
 	fflush(stdout);
 	fputs(program, messages ? messages : stderr);
-	va_start(args, fmt);
 	print_message(": ", fmt, args);
+}
+
+void err(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_error(fmt, args);
 	va_end(args);
+}
+
+int err_status(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_error(fmt, args);
+	va_end(args);
+	return status;
 }
 
 void remedy(const char *fmt, ...)

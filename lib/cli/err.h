@@ -26,6 +26,12 @@ void err_init(const char *program, bool verbose);
 /* One line on stderr: "program: what failed: why". */
 void err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, and returns the status: where a mistake ends what a function does. */
+int err_status(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define err_usage(...) err_status(EXIT_USAGE, __VA_ARGS__)
+#define err_refused(...) err_status(EXIT_REFUSED, __VA_ARGS__)
+#define err_nothing(...) err_status(EXIT_NOTHING, __VA_ARGS__)
+
 /* The line after it: what to do about it. */
 void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -86,9 +86,8 @@ int privileges_give_up(void)
 
 	if (give_up_all_but(keep & caps_of_process(CAP_PERMITTED)))
 		return EXIT_DONE;
-	err("%s: cannot give up the capabilities that it does not need: %s", command.verb,
-	    strerror(errno));
-	return EXIT_REFUSED;
+	return err_refused("%s: cannot give up the capabilities that it does not need: %s",
+			   command.verb, strerror(errno));
 }
 
 int privileges_take(void)
@@ -185,10 +184,9 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 		close(fds[0]);
 		close(fds[1]);
 	}
-	if (pid < 0) {
-		err("%s: cannot be read in a separate process: %s", what, strerror(errno));
-		return EXIT_REFUSED;
-	}
+	if (pid < 0)
+		return err_refused("%s: cannot be read in a separate process: %s", what,
+				   strerror(errno));
 	if (!pid)
 		look_aside(fds[1], descriptors, look, ctx);
 	close(fds[1]);

@@ -57,11 +57,9 @@ static int add_to_list(const struct netns *ns, void *data)
 
 	if (error == -ENOENT) /* no IPv4 there */
 		return EXIT_DONE;
-	if (error) {
-		err("cannot read the default of network namespace %s: %s", ns->name,
-		    strerror(-error));
-		return EXIT_REFUSED;
-	}
+	if (error)
+		return err_refused("cannot read the default of network namespace %s: %s", ns->name,
+				   strerror(-error));
 	d.map_id = known ? known->is.map_id : -1ll;
 	d.netns = mem_copy(ns->name);
 	list->entry = mem_grow(list->entry, list->n, sizeof(d));
@@ -142,10 +140,9 @@ static int set(const struct netns *ns, void *data)
 	if (error)
 		goto refused;
 	is_named = !strcmp(now, s->inst->name);
-	if (is_named && noted) {
-		err("%s: already the default of this network namespace", s->inst->name);
-		return EXIT_NOTHING;
-	}
+	if (is_named && noted)
+		return err_nothing("%s: already the default of this network namespace",
+				   s->inst->name);
 	/*
 	 * With the name but no note, the default may be the old code of an unloaded instance, which
 	 * not every kernel tells. So set it again. What was before that is not known.
@@ -178,8 +175,7 @@ static int set(const struct netns *ns, void *data)
 	return EXIT_DONE;
 
 refused:
-	err("%s: cannot make it the default: %s", s->inst->name, strerror(-error));
-	return EXIT_REFUSED;
+	return err_refused("%s: cannot make it the default: %s", s->inst->name, strerror(-error));
 }
 
 int default_set(const char *instance, const char *netns, struct json *j)
@@ -292,8 +288,8 @@ static int put(const struct netns *ns, void *data)
 		bpf_map_delete_elem(p->map, &ns->inode);
 		applied_note_default(p->inst, ns->inode, false);
 	}
-	err("network namespace %s: cannot change its default: %s", ns->name, strerror(-error));
-	return EXIT_REFUSED;
+	return err_refused("network namespace %s: cannot change its default: %s", ns->name,
+			   strerror(-error));
 }
 
 int default_put(const struct instance *inst, const char *netns, const char *name,
@@ -322,11 +318,9 @@ static int restore(const struct netns *ns, void *data)
 	if (default_read(now) || strcmp(now, r->inst->name))
 		return EXIT_DONE;
 	noted = read_note(r->map, ns, previous);
-	if (noted < 0) {
-		err("network namespace %s: cannot read its previous default: %s", ns->name,
-		    strerror(-noted));
-		return EXIT_REFUSED;
-	}
+	if (noted < 0)
+		return err_refused("network namespace %s: cannot read its previous default: %s",
+				   ns->name, strerror(-noted));
 	if (!noted) {
 		err("network namespace %s: somebody else made %s its default: its new "
 		    "connections continue with the unloaded code",
@@ -340,11 +334,9 @@ static int restore(const struct netns *ns, void *data)
 	error = previous[0] ? write_default(previous) : -ENOENT;
 	if (error)
 		error = write_fallback(ns, previous, now);
-	if (error) {
-		err("network namespace %s: cannot change its default: %s", ns->name,
-		    strerror(-error));
-		return EXIT_REFUSED;
-	}
+	if (error)
+		return err_refused("network namespace %s: cannot change its default: %s", ns->name,
+				   strerror(-error));
 	bpf_map_delete_elem(r->map, &ns->inode);
 	applied_note_default(r->inst, ns->inode, false);
 	say_restored(r, ns, now, true);

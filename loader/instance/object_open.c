@@ -44,10 +44,8 @@ static int read_file(const struct object *obj, struct embedded *bytes)
 	size_t n = 0, room = 0;
 	int ret = EXIT_DONE;
 
-	if (!f) {
-		err("%s: cannot be opened: %s", obj->file, strerror(errno));
-		return EXIT_REFUSED;
-	}
+	if (!f)
+		return err_refused("%s: cannot be opened: %s", obj->file, strerror(errno));
 	do {
 		if (n == room) {
 			room = room ? 2 * room : 1 << 20;
@@ -60,10 +58,8 @@ static int read_file(const struct object *obj, struct embedded *bytes)
 		}
 		n += fread(all + n, 1, room - n, f);
 	} while (!feof(f) && !ferror(f));
-	if (!ret && ferror(f) && errno != EISDIR) {
-		err("%s: cannot be read: %s", obj->file, strerror(errno));
-		ret = EXIT_REFUSED;
-	}
+	if (!ret && ferror(f) && errno != EISDIR)
+		ret = err_refused("%s: cannot be read: %s", obj->file, strerror(errno));
 	fclose(f);
 	*bytes = (struct embedded){ all, all + n };
 	return ret;

@@ -56,10 +56,8 @@ static int placed_rules(const struct machine_instance *from, const struct profil
 {
 	rules->n = from->rules.n;
 	rules->rule = calloc(rules->n + 1, sizeof(*rules->rule));
-	if (!rules->rule) {
-		err("out of memory");
-		return EXIT_REFUSED;
-	}
+	if (!rules->rule)
+		return err_refused("out of memory");
 	for (__u32 i = 0; i < rules->n; i++) {
 		const char *name = machine_rule_profile(from, &from->rules.rule[i]);
 
@@ -460,8 +458,7 @@ static int undo(struct carrying *c, size_t i)
 	case STEP_ROUTE_BACK:
 		return route_undo(s);
 	default:
-		err("%s: stays unloaded", s->name);
-		return EXIT_REFUSED;
+		return err_refused("%s: stays unloaded", s->name);
 	}
 }
 
@@ -491,10 +488,8 @@ int plan_carry_out(const struct plan *plan, const struct machine *found)
 	size_t n = 0;
 
 	c.work = calloc(plan->n + 1, sizeof(*c.work));
-	if (!c.work) {
-		err("out of memory");
-		return EXIT_REFUSED;
-	}
+	if (!c.work)
+		return err_refused("out of memory");
 	for (size_t i = 0; !ret && i < found->n_instances; i++)
 		if (found->instance[i].is_open)
 			ret = check_places(plan, &found->instance[i]);

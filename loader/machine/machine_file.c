@@ -38,11 +38,9 @@ static int begin_instance(struct reader *r, const char *name)
 		remedy("begin the file with [instance NAME]");
 		return EXIT_USAGE;
 	}
-	if (!instance_name_is_valid(name)) {
-		err("[instance %s]: a name has 1 to %d characters of A-Z a-z 0-9 _ .", name,
-		    BBR_NAME_LEN - 1);
-		return EXIT_USAGE;
-	}
+	if (!instance_name_is_valid(name))
+		return err_usage("[instance %s]: a name has 1 to %d characters of A-Z a-z 0-9 _ .",
+				 name, BBR_NAME_LEN - 1);
 	r->inst = machine_instance(r->m, name);
 	if (r->inst && !strcmp(r->inst->file, r->path)) {
 		err("[instance %s]: appears twice", name);
@@ -65,10 +63,8 @@ static int need_instance(struct reader *r, const char *what)
 
 	if (r->inst)
 		return EXIT_DONE;
-	if (!r->is_whole || r->m->n_instances) {
-		err("%s: must follow [instance NAME]", what);
-		return EXIT_USAGE;
-	}
+	if (!r->is_whole || r->m->n_instances)
+		return err_usage("%s: must follow [instance NAME]", what);
 	ret = begin_instance(r, r->name ? r->name : algorithms[0]->instance);
 	r->m->is_tuning = true;
 	return ret;
@@ -87,10 +83,9 @@ static int begin_section(void *user, const char *name)
 	if (!strcmp(name, RULES_SECTION))
 		return EXIT_DONE;
 	if (r->inst->profiles.n == BBR_PROFILES &&
-	    !profile_definitions_find(&r->inst->profiles, name)) {
-		err("[%s]: an instance can have %d profiles at most", name, BBR_PROFILES);
-		return EXIT_USAGE;
-	}
+	    !profile_definitions_find(&r->inst->profiles, name))
+		return err_usage("[%s]: an instance can have %d profiles at most", name,
+				 BBR_PROFILES);
 	return profile_definitions_begin(&r->inst->profiles, r->path, name);
 }
 
@@ -104,11 +99,10 @@ static int add_known_profile(struct machine_instance *inst, const char *name)
 	profile_definitions_free(&known);
 	if (ret)
 		return ret;
-	if (!is_known) {
-		err("rule: %s: no section [%s] precedes the rule, and it is not built in", name,
-		    name);
-		return EXIT_USAGE;
-	}
+	if (!is_known)
+		return err_usage(
+			"rule: %s: no section [%s] precedes the rule, and it is not built in", name,
+			name);
 	ret = profile_definitions_begin(&inst->profiles, "", name);
 	return ret ? ret : profile_definitions_base(&inst->profiles, name, name);
 }
@@ -152,10 +146,8 @@ static int take_algorithm(struct reader *r, const char *name)
 {
 	const struct algorithm *algorithm = algorithm_find(name);
 
-	if (!algorithm) {
-		err("algorithm %s: this bbrctl does not know it", name);
-		return EXIT_USAGE;
-	}
+	if (!algorithm)
+		return err_usage("algorithm %s: this bbrctl does not know it", name);
 	if (r->inst->profiles.n && algorithm != r->inst->algorithm) {
 		err("algorithm %s: the profiles above it are for %s", name,
 		    r->inst->algorithm->name);
@@ -272,17 +264,14 @@ static int take_line(void *user, const char *section, const char *key, const cha
 
 	if (!section[0] && !strcmp(key, "algorithm"))
 		return need_instance(r, key) ? EXIT_USAGE : take_algorithm(r, value);
-	if (!section[0]) {
-		err("%s: must follow [instance NAME]", key);
-		return EXIT_USAGE;
-	}
+	if (!section[0])
+		return err_usage("%s: must follow [instance NAME]", key);
 	if (!strncmp(section, INSTANCE, strlen(INSTANCE)))
 		return take_property(r, key, value);
 	if (!strcmp(section, RULES_SECTION)) {
 		if (!strcmp(key, "rule"))
 			return take_rule(r->m, r->inst, value);
-		err("%s: [%s] may only contain lines rule = OPTIONS", key, section);
-		return EXIT_USAGE;
+		return err_usage("%s: [%s] may only contain lines rule = OPTIONS", key, section);
 	}
 	if (!strcmp(key, "from"))
 		return profile_definitions_base(&r->inst->profiles, section, value);
@@ -342,8 +331,7 @@ static int read_whole_folder(struct reader *r, const char *folder)
 
 	if (ret || n)
 		return ret;
-	err("%s: has no *.conf", folder);
-	return EXIT_USAGE;
+	return err_usage("%s: has no *.conf", folder);
 }
 
 /* The file or the folder may be missing, but not both. */
@@ -374,16 +362,14 @@ static int complete(struct machine_instance *inst, const char *path)
 	}
 	if (ret)
 		return ret;
-	if (inst->profiles.n > BBR_PROFILES) {
-		err("%s: instance %s has more than %d profiles", path, inst->name, BBR_PROFILES);
-		return EXIT_USAGE;
-	}
+	if (inst->profiles.n > BBR_PROFILES)
+		return err_usage("%s: instance %s has more than %d profiles", path, inst->name,
+				 BBR_PROFILES);
 	rule_list_find_twins(&inst->rules, &first, &second);
 	if (first == second)
 		return EXIT_DONE;
-	err("%s: rules %u and %u of instance %s have the same options", path, first + 1, second + 1,
-	    inst->name);
-	return EXIT_USAGE;
+	return err_usage("%s: rules %u and %u of instance %s have the same options", path,
+			 first + 1, second + 1, inst->name);
 }
 
 /* An instance must not have the usual name of another algorithm's (instance_name_owner()). */

@@ -125,10 +125,9 @@ static int look_at(const struct netns *ns, void *data)
 
 	l->ns = ns;
 	n = routes_list(is_of_interest, l, &list);
-	if (n < 0) {
-		err("cannot read the routes of network namespace %s: %s", ns->name, strerror(-n));
-		return EXIT_REFUSED;
-	}
+	if (n < 0)
+		return err_refused("cannot read the routes of network namespace %s: %s", ns->name,
+				   strerror(-n));
 	for (int i = 0; i < n; i++) {
 		struct machine_route *r = machine_add_route(
 			l->m, ns->inode == l->own ? NETNS_OWN : ns->name, ns->inode);

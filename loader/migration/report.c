@@ -232,6 +232,5 @@ int migration_judge(const struct migration *m)
 		return EXIT_REFUSED;
 	if (moved)
 		return EXIT_DONE;
-	err("no matching connection uses %s", m->config.from);
-	return EXIT_NOTHING;
+	return err_nothing("no matching connection uses %s", m->config.from);
 }

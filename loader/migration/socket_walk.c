@@ -152,11 +152,9 @@ static int visit(const struct netns *ns, void *data)
 	v->m->namespaces++;
 	for (int i = 0; i < MAX_PASSES && found > 0 && !is_stopped; i++)
 		found = pass(v->m, v->link);
-	if (found < 0) {
-		err("cannot walk the sockets of network namespace %s: %s", ns->name,
-		    strerror(-found));
-		return EXIT_REFUSED;
-	}
+	if (found < 0)
+		return err_refused("cannot walk the sockets of network namespace %s: %s", ns->name,
+				   strerror(-found));
 	v->m->others_namespaces += migration_count(v->m, MIGRATE_MOVED, false) > before;
 	v->m->unfinished |= found || is_stopped;
 	return is_stopped ? EXIT_REFUSED : EXIT_DONE;

@@ -42,10 +42,8 @@ static int check_owner(int fd)
 
 	if (fstat(fd, &st))
 		return refuse();
-	if (!S_ISREG(st.st_mode)) {
-		err("cannot lock %s: it is not a file", LOCK_FILE);
-		return EXIT_REFUSED;
-	}
+	if (!S_ISREG(st.st_mode))
+		return err_refused("cannot lock %s: it is not a file", LOCK_FILE);
 	if (st.st_uid && st.st_uid != geteuid()) {
 		err("cannot lock %s: it belongs to user %u, who could keep the lock", LOCK_FILE,
 		    st.st_uid);
@@ -199,8 +197,7 @@ int lock_watch(const char *experiment, unsigned int prog_id)
 		return EXIT_DONE;
 	if (errno != EAGAIN && errno != EACCES)
 		return refuse();
-	err("%s: another process watches it already", experiment);
-	return EXIT_NOTHING;
+	return err_nothing("%s: another process watches it already", experiment);
 }
 
 /* The byte's place is a hash of the name (FNV-1a). */

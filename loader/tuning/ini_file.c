@@ -26,12 +26,6 @@ struct reading {
 	char keys[MAX_KEYS]; /* of the section so far, each as "KEY\n" */
 };
 
-static int refuse_line(const char *why)
-{
-	err("%s", why);
-	return EXIT_USAGE;
-}
-
 /* Reads one line; *more: there was one. */
 static int read_line(struct reading *r, bool *more)
 {
@@ -40,11 +34,9 @@ static int read_line(struct reading *r, bool *more)
 
 	while ((c = getc(r->f)) != EOF && c != '\n') {
 		if (!c)
-			return refuse_line("not a text file: it contains a zero byte");
-		if (n == MAX_LINE - 1) {
-			err("a line has more than %d characters", MAX_LINE - 1);
-			return EXIT_USAGE;
-		}
+			return err_usage("not a text file: it contains a zero byte");
+		if (n == MAX_LINE - 1)
+			return err_usage("a line has more than %d characters", MAX_LINE - 1);
 		r->line[n++] = c;
 	}
 	r->line[n] = 0;
@@ -87,7 +79,7 @@ static int take_section(struct reading *r, const char *line)
 	if (*after)
 		after += 1 + strspn(after + 1, " \t");
 	if (!len || len >= MAX_SECTION || line[1 + len] != ']' || (*after && !strchr(";#", *after)))
-		return refuse_line("a [SECTION] must be alone on its line");
+		return err_usage("a [SECTION] must be alone on its line");
 	snprintf(r->section, MAX_SECTION, "%.*s", (int)len, line + 1);
 	r->keys[0] = 0;
 	return r->ops->section(r->user, r->section);
@@ -118,12 +110,10 @@ static int note_key(struct reading *r, const char *key)
 
 	if (is_list(r, key))
 		return EXIT_DONE;
-	if (has_key(r, key)) {
-		err("%s: appears twice", key);
-		return EXIT_USAGE;
-	}
+	if (has_key(r, key))
+		return err_usage("%s: appears twice", key);
 	if (used + strlen(key) + 2 > MAX_KEYS)
-		return refuse_line("too many lines in this section");
+		return err_usage("too many lines in this section");
 	sprintf(r->keys + used, "%s\n", key);
 	return EXIT_DONE;
 }
@@ -135,10 +125,10 @@ static int take_pair(struct reading *r, char *line)
 	int ret;
 
 	if (!*value)
-		return refuse_line("expected [SECTION] or KEY = VALUE");
+		return err_usage("expected [SECTION] or KEY = VALUE");
 	*value++ = 0;
 	if (*value == ';')
-		return refuse_line(
+		return err_usage(
 			"a value cannot begin with \";\": a comment needs a blank before it");
 	key = trim(line);
 	ret = r->ops->pair(r->user, r->section, key, trim(value));
@@ -184,10 +174,8 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 	free(r);
 	if (ret)
 		remedy("at line %d of %s", number, name);
-	if (!ret && ferror(f)) {
-		err("%s: cannot be read: %s", name, strerror(errno));
-		return EXIT_REFUSED;
-	}
+	if (!ret && ferror(f))
+		return err_refused("%s: cannot be read: %s", name, strerror(errno));
 	return ret;
 }
 
@@ -197,10 +185,8 @@ int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void 
 	int ret;
 
 	mem_check(f || errno != ENOMEM);
-	if (!f) {
-		err("%s: cannot be opened: %s", path, strerror(errno));
-		return EXIT_USAGE;
-	}
+	if (!f)
+		return err_usage("%s: cannot be opened: %s", path, strerror(errno));
 	ret = ini_file_read(f, path, ops, user);
 	if (f != stdin)
 		fclose(f);

@@ -238,10 +238,8 @@ int param_assign(const char *assignment, struct param_set *set)
 	char *list;
 	int ret;
 
-	if (!eq) {
-		err("%s: expected key=value", assignment);
-		return EXIT_USAGE;
-	}
+	if (!eq)
+		return err_usage("%s: expected key=value", assignment);
 	param = param_find(set->algorithm, assignment, eq - assignment);
 	if (!param)
 		return refuse_key(set->algorithm, assignment, assignment, eq - assignment);

@@ -60,10 +60,8 @@ int profile_definitions_begin(struct profile_definitions *defs, const char *orig
 	if (!profile_name_is_valid(name))
 		return EXIT_USAGE;
 	def = find(defs, name);
-	if (def && !strcmp(def->origin, origin)) {
-		err("[%s]: appears twice", name);
-		return EXIT_USAGE;
-	}
+	if (def && !strcmp(def->origin, origin))
+		return err_usage("[%s]: appears twice", name);
 	strcpy(begun.name, name);
 	begun.about = mem_copy("");
 	begun.needs = mem_copy("");
@@ -92,8 +90,7 @@ static int check_keys(const struct algorithm *algorithm, const char *keys)
 	while (!ret && (key = strsep(&rest, " "))) {
 		if (!*key || param_find(algorithm, key, strlen(key)))
 			continue;
-		err("needs: no parameter is called %s", key);
-		ret = EXIT_USAGE;
+		ret = err_usage("needs: no parameter is called %s", key);
 	}
 	free(list);
 	return ret;
@@ -106,10 +103,8 @@ int profile_definitions_line(struct profile_definitions *defs, const char *secti
 	char assignment[512];
 	int ret;
 
-	if (!def) {
-		err("%s: must follow the [NAME] of a profile", key);
-		return EXIT_USAGE;
-	}
+	if (!def)
+		return err_usage("%s: must follow the [NAME] of a profile", key);
 	if (!strcmp(key, "about")) {
 		set_text(&def->about, value);
 		return EXIT_DONE;
@@ -137,9 +132,8 @@ static int begin_profile(void *user, const char *name)
 		return profile_definitions_begin(r->defs, r->origin, name);
 	if (r->skips_others)
 		return EXIT_DONE;
-	err("[%s]: it is a profile of algorithm %s, not of %s", name, r->algorithm,
-	    r->defs->algorithm->name);
-	return EXIT_USAGE;
+	return err_usage("[%s]: it is a profile of algorithm %s, not of %s", name, r->algorithm,
+			 r->defs->algorithm->name);
 }
 
 static int take_pair(void *user, const char *section, const char *key, const char *value)
@@ -326,10 +320,8 @@ int profile_definitions_base(struct profile_definitions *defs, const char *secti
 	struct profile_definitions known = {};
 	int ret;
 
-	if (param_set_changed(&def->params)) {
-		err("from: must be the first line of [%s]", section);
-		return EXIT_USAGE;
-	}
+	if (param_set_changed(&def->params))
+		return err_usage("from: must be the first line of [%s]", section);
 	ret = find_base(defs->algorithm, base, &known, &from);
 	if (!ret) {
 		def->params = from->params;

@@ -310,10 +310,8 @@ int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct 
 {
 	struct bbr_rule *rule_at;
 
-	if (rules->n == BBR_MAX_RULES) {
-		err("there are %d rules, the maximum", BBR_MAX_RULES);
-		return EXIT_REFUSED;
-	}
+	if (rules->n == BBR_MAX_RULES)
+		return err_refused("there are %d rules, the maximum", BBR_MAX_RULES);
 	rules->rule = mem_grow(rules->rule, rules->n, sizeof(*rule));
 	rule_at = &rules->rule[place_of_rule];
 	memmove(rule_at + 1, rule_at, (rules->n++ - place_of_rule) * sizeof(*rule));

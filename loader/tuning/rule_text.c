@@ -120,10 +120,8 @@ static int add_term(struct bbr_rule *rule, const char *option, const struct bbr_
 		const struct bbr_term *other = &rule->more[i];
 
 		if (!memcmp(other, term, sizeof(*term)) ||
-		    (other->kind == term->kind && !other->is_not && !term->is_not)) {
-			err("%s: appears twice", option);
-			return EXIT_USAGE;
-		}
+		    (other->kind == term->kind && !other->is_not && !term->is_not))
+			return err_usage("%s: appears twice", option);
 	}
 	rule->more[rule->n_more++] = *term;
 	return EXIT_DONE;
@@ -236,10 +234,8 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 				   option_condition(word, value, filter)))
 			return EXIT_USAGE;
 	}
-	if (!wrong && parsed->pods && parsed->cgroup) {
-		err("rule: --pod and --cgroup exclude each other");
-		return EXIT_USAGE;
-	}
+	if (!wrong && parsed->pods && parsed->cgroup)
+		return err_usage("rule: --pod and --cgroup exclude each other");
 	return wrong || (parsed->pods && !pods_are_valid(parsed->pods)) ? EXIT_USAGE : EXIT_DONE;
 }
 
@@ -264,9 +260,9 @@ static int add_path(struct bbr_rule *rule, const char *path)
 	if (error) {
 		ret = err_bpf(error, path);
 	} else if (rule->n_more == BBR_RULE_MORE) {
-		err("rule: --cgroup is one of more than %d of --src, --dev and --not-...",
-		    BBR_RULE_MORE);
-		ret = EXIT_USAGE;
+		ret = err_usage(
+			"rule: --cgroup is one of more than %d of --src, --dev and --not-...",
+			BBR_RULE_MORE);
 	} else {
 		rule->more[rule->n_more++] = term;
 		rule->path = rule_path(full);
@@ -286,10 +282,8 @@ int rule_parse_line(char *line, struct rule_line *parsed)
 	*parsed = (struct rule_line){};
 	if (parse_words(line, &filter, parsed, true))
 		return EXIT_USAGE;
-	if (!parsed->profile) {
-		err("rule: --profile is missing");
-		return EXIT_USAGE;
-	}
+	if (!parsed->profile)
+		return err_usage("rule: --profile is missing");
 	ret = rule_parse(&filter, &parsed->rule);
 	return ret || !parsed->cgroup ? ret : add_path(&parsed->rule, parsed->cgroup);
 }

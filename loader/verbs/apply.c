@@ -367,16 +367,12 @@ static int verb_apply(void *options, int argc, char **argv)
 	int ret = EXIT_DONE;
 
 	if (opt->follow &&
-	    (only_looks(opt) || opt->hold || opt->undo || opt->prune || opt->service)) {
-		err("--follow goes only with --name");
-		return EXIT_USAGE;
-	}
+	    (only_looks(opt) || opt->hold || opt->undo || opt->prune || opt->service))
+		return err_usage("--follow goes only with --name");
 	if (opt->follow)
 		return follow_file(opt, argc > 1 ? argv[1] : NULL);
-	if (opt->undo && (argc > 1 || opt->hold || opt->prune || opt->service)) {
-		err("--undo takes no file, and only --name, --check and --diff");
-		return EXIT_USAGE;
-	}
+	if (opt->undo && (argc > 1 || opt->hold || opt->prune || opt->service))
+		return err_usage("--undo takes no file, and only --name, --check and --diff");
 	if (opt->undo)
 		a.path = undo_path(a.only);
 	else

@@ -258,10 +258,8 @@ static int verb_check(void *options, int argc, char **argv)
 			check_print(&c);
 	}
 	qdiscs_free(s.qdisc, s.n_qdiscs);
-	if (!ret && c.n_off) {
-		err("%zu finding%s", c.n_off, plural(c.n_off));
-		ret = EXIT_NOTHING;
-	}
+	if (!ret && c.n_off)
+		ret = err_nothing("%zu finding%s", c.n_off, plural(c.n_off));
 	if (c.is_partial)
 		ret = EXIT_REFUSED;
 	check_free(&c);

@@ -192,10 +192,8 @@ static int flush(const struct options *opt, const struct instance *inst)
 	struct json j;
 
 	rule_list_free(&rules);
-	if (!error && !n) {
-		err("%s: no rules", opt->name);
-		return EXIT_NOTHING;
-	}
+	if (!error && !n)
+		return err_nothing("%s: no rules", opt->name);
 	ret = rule_list_write(inst, &none);
 	if (ret)
 		return ret;
@@ -267,10 +265,8 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 	ret = rule_parse(&connection, &as_rule);
 	if (ret)
 		return ret;
-	if (as_rule.dst_len != 128) {
-		err("rule test %s: expected an address, not a prefix", addr);
-		return EXIT_USAGE;
-	}
+	if (as_rule.dst_len != 128)
+		return err_usage("rule test %s: expected an address, not a prefix", addr);
 	*test = (struct rule_test){
 		.dport = as_rule.dport,
 		.sport = as_rule.sport,

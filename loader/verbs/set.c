@@ -35,10 +35,9 @@ static int change(const struct options *opt, struct chosen *t, const struct para
 {
 	int error;
 
-	if (param_set_equal(&t->params, new)) {
-		err("%s: already has these values", opt->profile ? opt->profile : opt->name);
-		return EXIT_NOTHING;
-	}
+	if (param_set_equal(&t->params, new))
+		return err_nothing("%s: already has these values",
+				   opt->profile ? opt->profile : opt->name);
 	if (profile_check_known(&t->profiles, new))
 		return EXIT_REFUSED;
 	error = profile_write(&t->profiles, t->index, new);

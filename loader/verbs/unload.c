@@ -72,8 +72,7 @@ static int check_migrate(const struct options *opt, struct migration *m)
 		snprintf(m->config.to, sizeof(m->config.to), "%s", opt->migrate);
 		return migration_check_to("--migrate", opt->migrate);
 	}
-	err("--migrate %s: this is the instance to be unloaded", opt->migrate);
-	return EXIT_USAGE;
+	return err_usage("--migrate %s: this is the instance to be unloaded", opt->migrate);
 }
 
 /*
