@@ -81,86 +81,62 @@ int sockops_visit_all(const char *name, sockops_visitor visit, void *data)
 
 /* ---- ours */
 
-/* Reads the only value of a frozen map with this name; -ENOENT: it is another map. */
-static int read_frozen(__u32 map_id, const char *name, void *value, size_t size)
+/* What the maps of one of our programs say. */
+struct ours {
+	struct bbr_attach attach;
+	struct bbr_attach_for is_for; /* for whom it is; all zeros if it does not say */
+	bool is_applied; /* an apply made it (its mark) */
+};
+
+/* Reads the map, and its only value if it has one of our names. -ENOENT: it is gone. */
+static int read_map(__u32 id, struct ours *o)
 {
 	static const __u32 key;
-	int error, fd = bpf_map_get_fd_by_id(map_id);
+	int error, fd = bpf_map_get_fd_by_id(id);
 	struct bpf_map_info info;
+	void *value = NULL;
 
 	if (fd < 0)
 		return -errno;
 	error = map_info(fd, &info);
-	if (!error && (strcmp(info.name, name) || info.value_size != size))
-		error = -ENOENT;
-	if (!error && bpf_map_lookup_elem(fd, &key, value))
+	o->is_applied |= !error && !strcmp(info.name, BBR_MAP_APPLIED);
+	if (!error && !strcmp(info.name, BBR_MAP_ATTACH) && info.value_size == sizeof(o->attach))
+		value = &o->attach;
+	if (!error && !strcmp(info.name, BBR_MAP_ATTACH_FOR) &&
+	    info.value_size == sizeof(o->is_for))
+		value = &o->is_for;
+	if (value && bpf_map_lookup_elem(fd, &key, value))
 		error = -errno;
 	close(fd);
 	return error;
 }
 
-/* Reads the first of the program's maps that has this name. Returns 1, 0 if none has, or -errno. */
-static int read_map(const struct sockops_prog *prog, const char *name, void *value, size_t size)
-{
-	int error = -ENOENT;
-
-	for (__u32 i = 0; error == -ENOENT && i < prog->maps; i++)
-		error = read_frozen(prog->map_ids[i], name, value, size);
-	return error == -ENOENT ? 0 : error ? error : 1;
-}
-
 /* Returns 1 if the program is ours, 0 if not, or -errno. */
-static int is_ours(const struct sockops_prog *prog, struct bbr_attach *attach)
+static int read_ours(const struct sockops_prog *prog, struct ours *o)
 {
-	int ret = read_map(prog, BBR_MAP_ATTACH, attach, sizeof(*attach));
+	int error = 0;
 
-	if (ret == 1 && attach->magic != BBR_ATTACH_MAGIC)
-		ret = 0;
-	if (ret == 1)
-		attach->name[BBR_NAME_LEN - 1] = 0;
-	return ret;
-}
-
-/* For whom it is; all zeros if it does not say. Returns 0 or -errno. */
-static int read_for(const struct sockops_prog *prog, struct bbr_attach_for *is_for)
-{
-	int ret;
-
-	memset(is_for, 0, sizeof(*is_for));
-	ret = read_map(prog, BBR_MAP_ATTACH_FOR, is_for, sizeof(*is_for));
-	is_for->below[BBR_ATTACH_PATH - 1] = 0;
-	if (is_for->n > BBR_ATTACH_TERMS)
-		is_for->n = 0;
-	return ret < 0 ? ret : 0;
+	*o = (struct ours){};
+	for (__u32 i = 0; (!error || error == -ENOENT) && i < prog->maps; i++)
+		error = read_map(prog->map_ids[i], o);
+	if (error && error != -ENOENT)
+		return error;
+	o->attach.name[BBR_NAME_LEN - 1] = 0;
+	o->is_for.below[BBR_ATTACH_PATH - 1] = 0;
+	if (o->is_for.n > BBR_ATTACH_TERMS)
+		o->is_for.n = 0;
+	return o->attach.magic == BBR_ATTACH_MAGIC;
 }
 
 int attachment_check(int prog_fd)
 {
 	struct sockops_prog prog;
-	struct bbr_attach attach;
+	struct ours ours;
 	int ret = sockops_inspect(prog_fd, BBR_ATTACH_PROG, &prog);
 
 	if (ret == 1)
-		ret = is_ours(&prog, &attach);
+		ret = read_ours(&prog, &ours);
 	return ret < 0 ? ret : ret ? 0 : -EAGAIN;
-}
-
-/* Returns 1 if an apply made the program (its mark), 0 if not, or -errno. */
-static int is_applied(const struct sockops_prog *prog)
-{
-	int ret = 0;
-
-	for (__u32 i = 0; !ret && i < prog->maps; i++) {
-		struct bpf_map_info info;
-		int fd = bpf_map_get_fd_by_id(prog->map_ids[i]);
-
-		if (fd < 0)
-			return -errno;
-		ret = map_info(fd, &info);
-		ret = ret ? ret : !strcmp(info.name, BBR_MAP_APPLIED);
-		close(fd);
-	}
-	return ret;
 }
 
 const char *attachment_below(const struct attachment *at)
@@ -184,15 +160,11 @@ struct search {
 static int take_same(const struct sockops_prog *prog, void *data)
 {
 	struct search *s = data;
-	struct bbr_attach_for is_for;
-	struct bbr_attach attach;
-	int ret = is_ours(prog, &attach);
+	struct ours ours;
+	int ret = read_ours(prog, &ours);
 
-	if (ret != 1)
-		return ret;
-	ret = read_for(prog, &is_for);
-	if (ret || strcmp(is_for.below, attachment_below(s->at)))
-		return ret;
+	if (ret != 1 || strcmp(ours.is_for.below, attachment_below(s->at)))
+		return ret < 0 ? ret : 0;
 	s->fd = fcntl(prog->fd, F_DUPFD_CLOEXEC, 0);
 	return s->fd < 0 ? -errno : 1;
 }
@@ -215,18 +187,14 @@ struct list {
 static int take(const struct sockops_prog *prog, void *data)
 {
 	struct list *list = data;
-	struct bbr_attach_for is_for;
-	struct bbr_attach attach;
-	struct attachment at = { .place = (char *)prog->cgroup };
-	int applied, ret = is_ours(prog, &attach);
+	struct attachment at = {};
+	struct ours ours;
+	const struct bbr_attach_for *is_for = &ours.is_for;
+	int ret = read_ours(prog, &ours);
 
 	if (ret != 1)
 		return ret;
-	ret = read_for(prog, &is_for);
-	applied = ret ? ret : is_applied(prog);
-	if (applied < 0)
-		return applied;
-	at.path = mem_format("%s%s%s", at.place, is_for.below[0] ? "/" : "", is_for.below);
+	at.path = mem_format("%s%s%s", prog->cgroup, is_for->below[0] ? "/" : "", is_for->below);
 	/* Of several only the one that comes first counts. */
 	for (int i = 0; i < list->n; i++)
 		if (!strcmp(list->at[i].path, at.path)) {
@@ -234,11 +202,11 @@ static int take(const struct sockops_prog *prog, void *data)
 			return 0;
 		}
 	at.place = mem_copy(prog->cgroup);
-	at.is_applied = applied;
-	for (__u32 i = 0; i < is_for.n; i++)
-		if (is_for.term[i].kind != BBR_TERM_PATH || is_for.term[i].is_not)
-			at.term[at.n++] = is_for.term[i];
-	memcpy(at.name, attach.name, BBR_NAME_LEN);
+	at.is_applied = ours.is_applied;
+	for (__u32 i = 0; i < is_for->n; i++)
+		if (is_for->term[i].kind != BBR_TERM_PATH || is_for->term[i].is_not)
+			at.term[at.n++] = is_for->term[i];
+	memcpy(at.name, ours.attach.name, BBR_NAME_LEN);
 	list->at = mem_grow(list->at, list->n, sizeof(*list->at));
 	list->at[list->n++] = at;
 	return 0;
