@@ -84,7 +84,7 @@ static void print_continued(FILE *out, const struct analysis *a)
 static void print_arms(FILE *out, const struct analysis *a)
 {
 	const struct study *s = a->study;
-	const struct study_counters *n = &s->counters;
+	const struct experiment_control *n = &s->control;
 
 	fprintf(out, "\n%-16s %-16s %-16s %11s %11s %9s\n", "arm", "algorithm", "profile",
 		"connections", "ended", "refused");
@@ -99,10 +99,10 @@ static void print_arms(FILE *out, const struct analysis *a)
 		if (n->refused[i])
 			fprintf(out, "Refused to %s: %s.\n", s->experiment.arm[i].label,
 				experiment_refusal_text(n->refused_error[i]));
-	fprintf(out, "\nopen %llu, chosen by the application %llu", n->open, n->chosen);
+	fprintf(out, "\nopen %llu, chosen by the application %llu", s->open, n->chosen);
 	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
 		fprintf(out, ", moved at the end of a block %llu", n->moved);
-	fprintf(out, "; missing here: overwritten %llu, lost %llu, no room %llu\n", n->overwritten,
+	fprintf(out, "; missing here: overwritten %llu, lost %llu, no room %llu\n", s->overwritten,
 		n->lost, n->no_memory);
 	if (a->continued)
 		print_continued(out, a);
@@ -218,13 +218,13 @@ static void add_arms(struct json *j, const struct analysis *a)
 		json_add_string(j, "label", arm->label);
 		json_add_string(j, "cc", arm->cc);
 		json_add_string(j, "profile", arm->profile_name[0] ? arm->profile_name : NULL);
-		json_add_int(j, "connections", s->counters.assigned[i]);
+		json_add_int(j, "connections", s->control.assigned[i]);
 		json_add_int(j, "ended", a->ended[i]);
-		json_add_int(j, "refused", s->counters.refused[i]);
+		json_add_int(j, "refused", s->control.refused[i]);
 		json_add_string(j, "refused_why",
-				!s->counters.refused[i] ?
+				!s->control.refused[i] ?
 					NULL :
-					experiment_refusal_text(s->counters.refused_error[i]));
+					experiment_refusal_text(s->control.refused_error[i]));
 		json_close(j);
 	}
 	json_close(j);
@@ -234,7 +234,7 @@ static void add_head(struct json *j, const struct analysis *a)
 {
 	const struct study *s = a->study;
 	const struct experiment *e = &s->experiment;
-	const struct study_counters *n = &s->counters;
+	const struct experiment_control *n = &s->control;
 
 	json_add_string(j, "name", e->name);
 	json_add_string(j, "design", experiment_design_name(e->design));
@@ -248,10 +248,10 @@ static void add_head(struct json *j, const struct analysis *a)
 	}
 	add_arms(j, a);
 	json_add_int(j, "outcomes", n->outcomes);
-	json_add_int(j, "open", n->open);
+	json_add_int(j, "open", s->open);
 	json_add_int(j, "chosen", n->chosen);
 	json_add_int(j, "moved", n->moved);
-	json_add_int(j, "overwritten", n->overwritten);
+	json_add_int(j, "overwritten", s->overwritten);
 	json_add_int(j, "lost", n->lost);
 	json_add_int(j, "no_memory", n->no_memory);
 	json_add_bool(j, "cut_off", s->is_cut);

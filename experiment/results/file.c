@@ -112,20 +112,20 @@ static const struct file_field keys[] = { /* of struct study */
 };
 
 #define KEY_ASSIGNED(i)                                                                            \
-	KEY("assigned" #i, FILE_NUMBER, counters.assigned[i]),                                        \
-	KEY("refused" #i, FILE_NUMBER, counters.refused[i]),                                          \
-	KEY("refused" #i "_errno", FILE_NUMBER, counters.refused_error[i])
+	KEY("assigned" #i, FILE_NUMBER, control.assigned[i]),                                        \
+	KEY("refused" #i, FILE_NUMBER, control.refused[i]),                                          \
+	KEY("refused" #i "_errno", FILE_NUMBER, control.refused_error[i])
 
 static const struct file_field counters[] = { /* of struct study */
 	KEY("until_ns", FILE_NUMBER, until_ns),
 	KEY_ASSIGNED(0), KEY_ASSIGNED(1), KEY_ASSIGNED(2), KEY_ASSIGNED(3),
-	KEY("chosen", FILE_NUMBER, counters.chosen),
-	KEY("no_memory", FILE_NUMBER, counters.no_memory),
-	KEY("moved", FILE_NUMBER, counters.moved),
-	KEY("lost", FILE_NUMBER, counters.lost),
-	KEY("outcomes", FILE_NUMBER, counters.outcomes),
-	KEY("overwritten", FILE_NUMBER, counters.overwritten),
-	KEY("open", FILE_NUMBER, counters.open),
+	KEY("chosen", FILE_NUMBER, control.chosen),
+	KEY("no_memory", FILE_NUMBER, control.no_memory),
+	KEY("moved", FILE_NUMBER, control.moved),
+	KEY("lost", FILE_NUMBER, control.lost),
+	KEY("outcomes", FILE_NUMBER, control.outcomes),
+	KEY("overwritten", FILE_NUMBER, overwritten),
+	KEY("open", FILE_NUMBER, open),
 	{},
 };
 /* clang-format on */

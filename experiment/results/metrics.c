@@ -10,11 +10,6 @@
 
 #define ROWS_MAX 200000 /* that guards are judged by */
 
-struct outcomes {
-	__u64 ended, failed;
-	__u64 acked, sent, retransmitted; /* bytes */
-};
-
 struct guard_state {
 	bool is_known;
 	enum guard_verdict verdict;
@@ -23,7 +18,9 @@ struct guard_state {
 struct exported_experiment {
 	struct collector collector;
 	struct study study; /* a canary's rows are those since its step began */
-	struct outcomes outcomes[EXPERIMENT_ARMS];
+	/* By arm; the last three are bytes. */
+	__u64 ended[EXPERIMENT_ARMS], failed[EXPERIMENT_ARMS], acked[EXPERIMENT_ARMS],
+		sent[EXPERIMENT_ARMS], retransmitted[EXPERIMENT_ARMS];
 	struct guard_state guard[EXPERIMENT_GUARDS];
 	bool is_running;
 };
@@ -46,13 +43,13 @@ static void add_outcomes(struct exported_experiment *e, size_t from)
 {
 	for (size_t i = from; i < e->study.rows.n; i++) {
 		const struct row *row = &e->study.rows.at[i];
-		struct outcomes *to = &e->outcomes[row->arm];
 
-		to->ended++;
-		to->failed += row->end == EXPERIMENT_RESET || row->end == EXPERIMENT_TIMED_OUT;
-		to->acked += row->acked;
-		to->sent += row->sent;
-		to->retransmitted += row->retransmitted;
+		e->ended[row->arm]++;
+		e->failed[row->arm] +=
+			row->end == EXPERIMENT_RESET || row->end == EXPERIMENT_TIMED_OUT;
+		e->acked[row->arm] += row->acked;
+		e->sent[row->arm] += row->sent;
+		e->retransmitted[row->arm] += row->retransmitted;
 	}
 }
 
@@ -158,37 +155,33 @@ static void print(struct openmetrics *om, const struct om_family *family,
 	om_number(om, family, labels, number);
 }
 
-/* A number of an arm. */
-static __u64 of_arm(const struct exported_experiment *e, int arm, int which)
-{
-	const struct outcomes *o = &e->outcomes[arm];
-	const __u64 numbers[] = { e->study.counters.assigned[arm],
-				  e->study.counters.refused[arm],
-				  o->ended,
-				  o->failed,
-				  o->acked,
-				  o->sent,
-				  o->retransmitted };
-
-	return numbers[which];
-}
-
 #define COUNTED 2 /* the first two are counted by the kernel */
+#define OF_ARM(member) offsetof(struct exported_experiment, member)
 
-static const struct om_family by_arm[] = {
-	{ "bbr_experiment_connections", OM_COUNTER, NULL, "Connections assigned to the arm." },
-	{ "bbr_experiment_refused_connections", OM_COUNTER, NULL,
-	  "Connections for which the kernel refused the arm." },
-	{ "bbr_experiment_ended_connections", OM_COUNTER, NULL,
-	  "Connections that have ended, or left a block." },
-	{ "bbr_experiment_failed_connections", OM_COUNTER, NULL,
-	  "Of these, connections that the peer reset or that timed out." },
-	{ "bbr_experiment_acked_bytes", OM_COUNTER, "bytes",
-	  "Bytes that were acknowledged, of connections that have ended." },
-	{ "bbr_experiment_sent_bytes", OM_COUNTER, "bytes",
-	  "Bytes that were sent, of connections that have ended." },
-	{ "bbr_experiment_retransmitted_bytes", OM_COUNTER, "bytes",
-	  "Bytes that were sent again, of connections that have ended." },
+static const struct {
+	struct om_family is;
+	size_t numbers; /* one of each arm */
+} by_arm[] = {
+	{ { "bbr_experiment_connections", OM_COUNTER, NULL, "Connections assigned to the arm." },
+	  OF_ARM(study.control.assigned) },
+	{ { "bbr_experiment_refused_connections", OM_COUNTER, NULL,
+	    "Connections for which the kernel refused the arm." },
+	  OF_ARM(study.control.refused) },
+	{ { "bbr_experiment_ended_connections", OM_COUNTER, NULL,
+	    "Connections that have ended, or left a block." },
+	  OF_ARM(ended) },
+	{ { "bbr_experiment_failed_connections", OM_COUNTER, NULL,
+	    "Of these, connections that the peer reset or that timed out." },
+	  OF_ARM(failed) },
+	{ { "bbr_experiment_acked_bytes", OM_COUNTER, "bytes",
+	    "Bytes that were acknowledged, of connections that have ended." },
+	  OF_ARM(acked) },
+	{ { "bbr_experiment_sent_bytes", OM_COUNTER, "bytes",
+	    "Bytes that were sent, of connections that have ended." },
+	  OF_ARM(sent) },
+	{ { "bbr_experiment_retransmitted_bytes", OM_COUNTER, "bytes",
+	    "Bytes that were sent again, of connections that have ended." },
+	  OF_ARM(retransmitted) },
 };
 
 static void print_by_arm(const struct experiments *x, struct openmetrics *om, bool has_outcomes)
@@ -198,13 +191,15 @@ static void print_by_arm(const struct experiments *x, struct openmetrics *om, bo
 	int n = has_outcomes ? sizeof(by_arm) / sizeof(by_arm[0]) : COUNTED;
 
 	for (int which = 0; which < n; which++) {
-		om_family(om, &by_arm[which]);
+		om_family(om, &by_arm[which].is);
 		for (int i = 0; i < x->n; i++) {
 			const struct experiment *e = &x->at[i].study.experiment;
+			const __u64 *numbers =
+				(const void *)((const char *)&x->at[i] + by_arm[which].numbers);
 
 			for (__u32 arm = 0; arm < e->arms; arm++)
-				print(om, &by_arm[which], &x->at[i], "arm", e->arm[arm].label,
-				      of_arm(&x->at[i], arm, which));
+				print(om, &by_arm[which].is, &x->at[i], "arm", e->arm[arm].label,
+				      numbers[arm]);
 		}
 	}
 	om_family(om, &shares);
@@ -236,14 +231,14 @@ static void print_state(const struct experiments *x, struct openmetrics *om)
 
 	om_family(om, &chosen);
 	for (int i = 0; i < x->n; i++)
-		print(om, &chosen, &x->at[i], NULL, NULL, x->at[i].study.counters.chosen);
+		print(om, &chosen, &x->at[i], NULL, NULL, x->at[i].study.control.chosen);
 	om_family(om, &missed);
 	for (int i = 0; i < x->n; i++) {
-		const struct study_counters *n = &x->at[i].study.counters;
+		const struct study *s = &x->at[i].study;
 
-		print(om, &missed, &x->at[i], "why", "overwritten", n->overwritten);
-		print(om, &missed, &x->at[i], "why", "lost", n->lost);
-		print(om, &missed, &x->at[i], "why", "no_memory", n->no_memory);
+		print(om, &missed, &x->at[i], "why", "overwritten", s->overwritten);
+		print(om, &missed, &x->at[i], "why", "lost", s->control.lost);
+		print(om, &missed, &x->at[i], "why", "no_memory", s->control.no_memory);
 	}
 	om_family(om, &paused);
 	for (int i = 0; i < x->n; i++)

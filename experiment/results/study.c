@@ -84,7 +84,7 @@ static void take(struct collector *c, struct study *s, const struct experiment_o
 	struct row row;
 
 	if (o->number > place->number) {
-		s->counters.overwritten += overwritten(place, o->number, s->experiment.outcomes);
+		s->overwritten += overwritten(place, o->number, s->experiment.outcomes);
 		*place = (struct place){ .number = o->number };
 	}
 	if (place->taken || o->end == EXPERIMENT_OPEN || o->arm >= s->experiment.arms)
@@ -94,38 +94,24 @@ static void take(struct collector *c, struct study *s, const struct experiment_o
 	rows_add(&s->rows, &row);
 }
 
-static void read_counters(const struct experiment_control *from, struct study_counters *to)
-{
-	for (int i = 0; i < EXPERIMENT_ARMS; i++) {
-		to->assigned[i] = from->assigned[i];
-		to->refused[i] = from->refused[i];
-		to->refused_error[i] = from->refused_error[i];
-	}
-	to->chosen = from->chosen;
-	to->no_memory = from->no_memory;
-	to->moved = from->moved;
-	to->lost = from->lost;
-	to->outcomes = from->outcomes;
-}
-
 void collector_read(struct collector *c, struct study *s)
 {
 	const __u32 places = s->experiment.outcomes;
 	struct experiment_outcome o;
 
-	read_counters(c->handle.control, &s->counters);
+	s->control = *c->handle.control;
 	s->until_ns = now_ns() - s->experiment.started;
-	s->counters.open = 0;
+	s->open = 0;
 	for (__u32 i = 0; i < places; i++) {
 		/* i + 1 is one number of this place. The place is read whatever number it has. */
 		if (outcome_read(c->handle.outcomes, places, i + 1, &o) == OUTCOME_TORN) {
-			s->counters.open++;
+			s->open++;
 			continue;
 		}
 		if (!o.number || (o.number - 1) % places != i)
 			continue;
 		take(c, s, &o);
-		s->counters.open += o.end == EXPERIMENT_OPEN;
+		s->open += o.end == EXPERIMENT_OPEN;
 	}
 }
 

@@ -15,20 +15,13 @@
 
 struct openmetrics;
 
-struct study_counters {
-	__u64 assigned[EXPERIMENT_ARMS], refused[EXPERIMENT_ARMS];
-	__u32 refused_error[EXPERIMENT_ARMS];
-	__u64 chosen, no_memory, moved, lost; /* as in struct experiment_control */
-	__u64 outcomes; /* begun */
-	__u64 overwritten; /* gone from the ring before they were read, or before they ended */
-	__u64 open; /* not ended yet */
-};
-
 struct study {
 	struct experiment experiment;
 	char *cgroup; /* or NULL */
 	__u64 until_ns; /* when this was read, since the experiment began */
-	struct study_counters counters;
+	struct experiment_control control; /* as it was then; a file has only what is counted */
+	__u64 overwritten; /* outcomes that left the ring before they were read, or ended */
+	__u64 open; /* outcomes that have not ended yet */
 	struct rows rows; /* what has ended, by number */
 	bool is_cut; /* the file ends within a line, which is left out */
 };

@@ -135,8 +135,8 @@ static FILE *make_file(struct input *in, char **text, size_t *size)
 	step = 1 + take_below(in, 3) * 4000;
 	times = 1 + take_below(in, 16);
 	s.until_ns = take_number(in);
-	s.counters.refused[1] = take_below(in, 2);
-	s.counters.refused_error[1] = take_below(in, 64);
+	s.control.refused[1] = take_below(in, 2);
+	s.control.refused_error[1] = take_below(in, 64);
 	for (int i = 0; i < EXPERIMENT_ARMS; i++)
 		snprintf(e->arm[i].label, sizeof(e->arm[i].label), "arm%d", i);
 	file_write_head(out, &s);
