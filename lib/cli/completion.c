@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "completion.h"
 #include "err.h"
 #include "options.h"
-
-#define MAX_WORDS 3 /* that matter: the one or two of a verb, and one more */
 
 struct completion {
 	const struct program *program;
@@ -14,73 +13,7 @@ struct completion {
 	const char *current; /* the word to complete */
 	char **words; /* all words before it */
 	int n;
-	/* The first words that are neither options nor their values. */
-	char *plain[MAX_WORDS];
-	int n_plain;
-	/* The option whose value the current word is; NULL: none. */
-	const struct option_def *pending;
 };
-
-/* The option of a table that a word names: "--name", "-j"; NULL: there is none. */
-static const struct option_def *find_in(const struct option_def *defs, const char *word)
-{
-	for (; defs && defs->name; defs++)
-		if (word[1] == '-' ? !strcmp(defs->name, word + 2) :
-				     defs->letter && defs->letter == word[strlen(word) - 1])
-			return defs;
-	return NULL;
-}
-
-static const struct option_def *find_own(const struct verb *verb, const char *word)
-{
-	const struct option_def *found = NULL;
-
-	for (const struct option_group *g = verb->groups; !found && g && g->defs; g++)
-		found = find_in(g->defs, word);
-	return found;
-}
-
-/* Of any verb: we must know whether an option takes a value before we know the verb. */
-static const struct option_def *find_option(const struct program *program, const char *word)
-{
-	const struct option_def *found = NULL;
-
-	for (const struct verb *const *v = program->verbs; *v && !found; v++)
-		found = find_own(*v, word);
-	if (!found)
-		found = find_in(program->options, word);
-	return found ? found : find_in(common_options, word);
-}
-
-static void read_words(struct completion *c)
-{
-	const struct option_def *option;
-	char word[64];
-
-	for (int i = 0; i < c->n; i++) {
-		if (c->words[i][0] != '-' || !c->words[i][1]) {
-			if (c->n_plain < MAX_WORDS)
-				c->plain[c->n_plain] = c->words[i];
-			c->n_plain++;
-			continue;
-		}
-		option = find_option(c->program, c->words[i]);
-		if (!option || !option->arg)
-			continue;
-		i++; /* its value */
-		c->pending = i == c->n ? option : NULL;
-	}
-	for (const struct verb *const *v = c->program->verbs; *v && !c->verb; v++)
-		if (verb_words(*v, c->plain, c->n_plain))
-			c->verb = *v;
-	if (!c->pending || !c->verb)
-		return;
-	/* Another verb's option of this name may take another value. */
-	snprintf(word, sizeof(word), "--%s", c->pending->name);
-	option = find_own(c->verb, word);
-	if (option)
-		c->pending = option;
-}
 
 void completion_add(const struct completion *c, const char *word, const char *about)
 {
@@ -124,14 +57,14 @@ static void add_options(const struct completion *c, const struct option_def *def
 }
 
 /* Adds the first words of verbs, each once, or the second words that follow a first word. */
-static void add_verbs(const struct completion *c)
+static void add_verbs(const struct completion *c, const struct command_line *line)
 {
 	for (const struct verb *const *v = c->program->verbs; *v; v++) {
 		int len = strcspn((*v)->name, " ");
 		char word[32];
 
-		if (c->n_plain) {
-			if (verb_is_in_group(*v, c->plain[0]))
+		if (line->n_words) {
+			if (verb_is_in_group(*v, line->words[0]))
 				completion_add(c, (*v)->name + len + 1, (*v)->brief);
 			continue;
 		}
@@ -155,9 +88,9 @@ static bool complete_value(const struct completion *c, const char *of)
  * Adds candidates for the k-th argument by its name in --help: "PROFILE" of "PROFILE
  * [KEY=VALUE]...". The last one may be repeated.
  */
-static void add_arguments(const struct completion *c)
+static void add_arguments(const struct completion *c, const struct command_line *line)
 {
-	int k = c->n_plain - verb_words(c->verb, c->plain, c->n_plain);
+	int k = line->n_words - (strchr(c->verb->name, ' ') ? 2 : 1);
 	const char *args = c->verb->args;
 	char name[32];
 
@@ -170,6 +103,37 @@ static void add_arguments(const struct completion *c)
 	complete_value(c, name);
 }
 
+/* Completes an option's value. Another verb's option of this name may take another value. */
+static void add_values(const struct completion *c, const struct option_def *option)
+{
+	char name[64];
+
+	for (const struct option_group *g = c->verb ? c->verb->groups : NULL; g && g->defs; g++)
+		for (const struct option_def *d = g->defs; d->name; d++)
+			if (!strcmp(d->name, option->name))
+				option = d;
+	snprintf(name, sizeof(name), "--%s", option->name);
+	if (!complete_value(c, name))
+		complete_value(c, option->arg);
+}
+
+static void complete(const struct completion *c, const struct command_line *line)
+{
+	if (line->pending) {
+		add_values(c, line->pending);
+	} else if (c->current[0] == '-') {
+		for (const struct option_group *g = c->verb ? c->verb->groups : NULL; g && g->defs;
+		     g++)
+			add_options(c, g->defs);
+		add_options(c, c->program->options);
+		add_options(c, common_options);
+	} else if (c->verb) {
+		add_arguments(c, line);
+	} else if (line->n_words < 2) { /* otherwise there is no such verb */
+		add_verbs(c, line);
+	}
+}
+
 int completion_run(const struct program *program, int n, char **words)
 {
 	static const struct privileges none;
@@ -177,27 +141,19 @@ int completion_run(const struct program *program, int n, char **words)
 				.current = n ? words[n - 1] : "",
 				.words = words,
 				.n = n ? n - 1 : 0 };
-	char option[64];
+	char **argv = mem_new(c.n + 2, sizeof(*argv));
+	struct command_line line;
+	int ret;
 
-	read_words(&c);
+	argv[0] = (char *)program->name;
+	for (int i = 0; i < c.n; i++)
+		argv[i + 1] = words[i];
+	command_line_read(program, c.n + 1, argv, &line);
+	c.verb = line.verb;
 	privileges_begin(completion_verb(&c), c.verb ? &c.verb->privileges : &none);
-	if (privileges_give_up())
-		return EXIT_REFUSED;
-	if (c.pending) {
-		snprintf(option, sizeof(option), "--%s", c.pending->name);
-		if (!complete_value(&c, option))
-			complete_value(&c, c.pending->arg);
-	} else if (c.current[0] == '-') {
-		for (const struct option_group *g = c.verb ? c.verb->groups : NULL; g && g->defs;
-		     g++)
-			add_options(&c, g->defs);
-		add_options(&c, program->options);
-		add_options(&c, common_options);
-	} else if (!c.verb) {
-		if (c.n_plain < 2) /* otherwise there is no such verb */
-			add_verbs(&c);
-	} else {
-		add_arguments(&c);
-	}
-	return EXIT_DONE;
+	ret = privileges_give_up();
+	if (!ret)
+		complete(&c, &line);
+	free(argv);
+	return ret;
 }

@@ -28,13 +28,14 @@ bool verb_is_in_group(const struct verb *verb, const char *word)
 	return len && !strncmp(verb->name, word, len) && verb->name[len] == ' ';
 }
 
-int verb_words(const struct verb *verb, char *const *words, int n)
+/* True if the words, from the first on, are the verb's name. */
+static bool is_named(const struct verb *verb, char *const *words, int n)
 {
 	const char *blank = strchr(verb->name, ' ');
 
 	if (!blank)
 		return n && !strcmp(words[0], verb->name);
-	return n > 1 && verb_is_in_group(verb, words[0]) && !strcmp(words[1], blank + 1) ? 2 : 0;
+	return n > 1 && verb_is_in_group(verb, words[0]) && !strcmp(words[1], blank + 1);
 }
 
 /*
@@ -124,28 +125,35 @@ struct parser {
 	int n;
 };
 
-static bool is_known(const struct parser *p, const char *name)
+/* The index of the first option with this name, or p->n. */
+static int first_of(const struct parser *p, const char *name)
 {
-	for (int i = 0; i < p->n; i++)
-		if (!strcmp(p->defs[i]->name, name))
-			return true;
-	return false;
+	int i = 0;
+
+	while (i < p->n && strcmp(p->defs[i]->name, name))
+		i++;
+	return i;
 }
 
-/* The first option with a name counts, and the first with a letter. */
+/*
+ * The first option with a name counts, and the first with a letter. If another one of the name has a
+ * letter, that has a place of its own.
+ */
 static void add_options(struct parser *p, const struct option_def *defs, size_t offset)
 {
 	for (const struct option_def *d = defs; d->name; d++) {
 		char letter[] = { d->letter, d->arg ? ':' : 0, 0 };
-		int has_arg = d->arg ? required_argument : no_argument;
+		bool is_new_letter = d->letter && !strchr(p->letters, d->letter);
+		int has_arg = d->arg ? required_argument : no_argument,
+		    first = first_of(p, d->name);
 
-		if (is_known(p, d->name))
+		if (first < p->n && !is_new_letter)
 			continue;
 		if (p->n == MAX_OPTIONS)
 			abort();
-		if (d->letter && !strchr(p->letters, d->letter))
+		if (is_new_letter)
 			strcat(p->letters, letter);
-		p->long_options[p->n] = (struct option){ d->name, has_arg, NULL, FIRST + p->n };
+		p->long_options[p->n] = (struct option){ d->name, has_arg, NULL, FIRST + first };
 		p->defs[p->n] = d;
 		p->offsets[p->n] = offset;
 		p->n++;
@@ -170,15 +178,6 @@ static int find(const struct parser *p, int c)
 			return i;
 	return -1;
 }
-
-/* A command line, and what was found on it without knowing the verb. */
-struct line {
-	const struct verb *verb; /* NULL: no verb has this name */
-	char **words; /* that are not options */
-	int n_words;
-	bool wants_help, wants_version;
-	const char *unknown; /* an option that no verb has, or whose value is missing */
-};
 
 static bool begins_with(const char *text, const char *begin)
 {
@@ -211,7 +210,7 @@ static const struct verb *find_verb(const struct program *program, char *const *
 	int n_found = 0;
 
 	for (const struct verb *const *v = program->verbs; *v; v++) {
-		if (verb_words(*v, words, n))
+		if (is_named(*v, words, n))
 			return *v;
 		if (may_mean(program, *v, words, n)) {
 			found = *v;
@@ -221,30 +220,29 @@ static const struct verb *find_verb(const struct program *program, char *const *
 	return n_found == 1 ? found : NULL;
 }
 
-/*
- * Parses with the options of all verbs, because options may come before the verb and some take a
- * value. Reorders copy: the words come last.
- */
-static void read_line(const struct program *program, int argc, char **copy, struct line *line)
+void command_line_read(const struct program *program, int argc, char **argv,
+		       struct command_line *line)
 {
 	struct parser p = { .letters = ":" };
 	int c;
 
-	*line = (struct line){};
+	*line = (struct command_line){};
 	add_options(&p, common_options, 0);
 	for (const struct verb *const *v = program->verbs; *v; v++)
 		add_verb(&p, program, *v);
 	opterr = 0; /* we print our own messages */
 	optind = 0; /* getopt starts again */
-	while ((c = getopt_long(argc, copy, p.letters, p.long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
 		int i = c == '?' || c == ':' ? -1 : find(&p, c);
 
 		if (i < 0)
-			line->unknown = line->unknown ? line->unknown : copy[optind - 1];
+			line->unknown = line->unknown ? line->unknown : argv[optind - 1];
+		if (c == ':')
+			line->pending = p.defs[find(&p, optopt)];
 		line->wants_help |= i == COMMON_HELP;
 		line->wants_version |= i == COMMON_VERSION;
 	}
-	line->words = copy + optind;
+	line->words = argv + optind;
 	line->n_words = argc - optind;
 	line->verb = find_verb(program, line->words, line->n_words);
 }
@@ -307,7 +305,7 @@ static void suggest(const struct program *program, const char *group, const char
 }
 
 /* Prints the verbs that the words may mean. False: there are none. */
-static bool refuse_ambiguous(const struct program *program, const struct line *line)
+static bool refuse_ambiguous(const struct program *program, const struct command_line *line)
 {
 	char *list = mem_copy(""), *longer;
 	bool is_ambiguous;
@@ -326,7 +324,7 @@ static bool refuse_ambiguous(const struct program *program, const struct line *l
 	return is_ambiguous;
 }
 
-static int refuse_words(const struct program *program, const struct line *line)
+static int refuse_words(const struct program *program, const struct command_line *line)
 {
 	const char *word = line->words[0];
 
@@ -346,7 +344,7 @@ static int refuse_words(const struct program *program, const struct line *line)
 }
 
 /* Runs a command line without a verb. */
-static int run_none(const struct program *program, const struct line *line)
+static int run_none(const struct program *program, const struct command_line *line)
 {
 	if (line->wants_version) {
 		printf("%s %s\n", program->name, program->version);
@@ -486,7 +484,7 @@ static int run_verb(const struct program *program, const struct verb *verb, int 
 }
 
 /* Copies argv without the words that name the verb. The verb's name replaces the program's name. */
-static int take_out_words(int argc, char **argv, const struct line *line, char **to)
+static int take_out_words(int argc, char **argv, const struct command_line *line, char **to)
 {
 	int n = 0, n_words = strchr(line->verb->name, ' ') ? 2 : 1;
 
@@ -501,14 +499,14 @@ static int take_out_words(int argc, char **argv, const struct line *line, char *
 int program_run(const struct program *program, int argc, char **argv)
 {
 	char **copy = mem_new(argc + 1, sizeof(*copy)), **own = mem_new(argc + 1, sizeof(*own));
-	struct line line;
+	struct command_line line;
 	int ret;
 
 	if (argc > 1 && !strcmp(argv[1], "--complete")) {
 		ret = completion_run(program, argc - 2, argv + 2);
 	} else {
 		memcpy(copy, argv, argc * sizeof(*copy));
-		read_line(program, argc, copy, &line);
+		command_line_read(program, argc, copy, &line);
 		if (line.verb)
 			ret = run_verb(program, line.verb, take_out_words(argc, argv, &line, own),
 				       own);

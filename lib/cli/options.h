@@ -102,7 +102,22 @@ extern const struct option_def common_options[];
 /* True if this is the first of a verb's two words. */
 bool verb_is_in_group(const struct verb *verb, const char *word);
 
-/* How many of these words, from the first on, are the verb's name; 0: they name another one. */
-int verb_words(const struct verb *verb, char *const *words, int n);
+/* A command line, and what was found on it without knowing the verb. */
+struct command_line {
+	const struct verb *verb; /* NULL: no verb has this name */
+	char **words; /* that are not options */
+	int n_words;
+	bool wants_help, wants_version;
+	const char *unknown; /* an option that no verb has, or whose value is missing */
+	const struct option_def
+		*pending; /* of any verb: its value is missing at the end; or NULL */
+};
+
+/*
+ * Parses with the options of all verbs, because options may come before the verb and some take a
+ * value. Reorders argv: the words come last.
+ */
+void command_line_read(const struct program *program, int argc, char **argv,
+		       struct command_line *line);
 
 #endif
