@@ -49,23 +49,22 @@ static bool is_tuning(const struct step *s)
 
 /*
  * Copies an instance's rules, with the indexes that its profiles have in the map or, if there is
- * one, after the change. EXIT_DONE: the caller frees them.
+ * one, after the change. The caller frees them.
  */
-static int placed_rules(const struct machine_instance *from, const struct profile_map *map,
-			const struct tuning_change *change, struct rule_list *rules)
+static struct rule_list placed_rules(const struct machine_instance *from,
+				     const struct profile_map *map,
+				     const struct tuning_change *change)
 {
-	rules->n = from->rules.n;
-	rules->rule = calloc(rules->n + 1, sizeof(*rules->rule));
-	if (!rules->rule)
-		return err_refused("out of memory");
-	for (__u32 i = 0; i < rules->n; i++) {
+	struct rule_list rules = { mem_new(from->rules.n, sizeof(*rules.rule)), from->rules.n };
+
+	for (__u32 i = 0; i < rules.n; i++) {
 		const char *name = machine_rule_profile(from, &from->rules.rule[i]);
 
-		rules->rule[i] = from->rules.rule[i];
-		rules->rule[i].profile =
+		rules.rule[i] = from->rules.rule[i];
+		rules.rule[i].profile =
 			change ? tuning_changed_profile(change, name) : profile_find(map, name);
 	}
-	return EXIT_DONE;
+	return rules;
 }
 
 /* Writes the profiles and rules of an object that is not registered yet. */
@@ -83,10 +82,9 @@ static int fill_maps(const struct object *obj, const struct machine_instance *wa
 			profile_init(map, strcmp(def->name, BBR_PROFILE_DEFAULT) ? place++ : 0,
 				     def->name, &def->params);
 	}
-	if (!ret)
-		ret = placed_rules(wanted, map, NULL, &rules);
 	if (ret)
 		return ret;
+	rules = placed_rules(wanted, map, NULL);
 	ret = rule_list_write_map(object_map(obj->bpf, BBR_MAP_RULES), &rules);
 	rule_list_free(&rules);
 	return ret;
@@ -250,12 +248,9 @@ static int check_places(const struct plan *plan, const struct machine_instance *
 
 static int prepare_rules(const struct step *s, struct tuning_change *change)
 {
-	struct rule_list rules;
-	int error, ret = placed_rules(s->wanted, NULL, change, &rules);
+	struct rule_list rules = placed_rules(s->wanted, NULL, change);
+	int error = tuning_change_rules(change, &rules);
 
-	if (ret)
-		return ret;
-	error = tuning_change_rules(change, &rules);
 	rule_list_free(&rules);
 	return error ? rule_list_error(error) : EXIT_DONE;
 }
@@ -311,8 +306,8 @@ static int prepare_tuning(struct carrying *c)
 		c->first_tuning++;
 	if (c->first_tuning == c->plan->n)
 		return EXIT_DONE;
-	c->tuning = calloc(c->found->n_instances, sizeof(*c->tuning));
-	error = c->tuning ? profile_wait() : -ENOMEM;
+	c->tuning = mem_new(c->found->n_instances, sizeof(*c->tuning));
+	error = profile_wait();
 	if (error)
 		return err_bpf(error, "cannot prepare the profiles");
 	for (size_t i = 0; !ret && i < c->found->n_instances; i++)
@@ -482,14 +477,13 @@ static int carry_out_all(struct carrying *c)
 
 int plan_carry_out(const struct plan *plan, const struct machine *found)
 {
-	struct carrying c = { .plan = plan, .found = found };
+	struct carrying c = { .plan = plan,
+			      .found = found,
+			      .work = mem_new(plan->n, sizeof(*c.work)) };
 	sigset_t all, before;
 	int ret = EXIT_DONE;
 	size_t n = 0;
 
-	c.work = calloc(plan->n + 1, sizeof(*c.work));
-	if (!c.work)
-		return err_refused("out of memory");
 	for (size_t i = 0; !ret && i < found->n_instances; i++)
 		if (found->instance[i].is_open)
 			ret = check_places(plan, &found->instance[i]);
