@@ -19,6 +19,29 @@
 #include "err.h"
 #include "privileges.h"
 
+#define CAPS_TEXT_LEN 256
+
+/* "CAP_BPF, CAP_SYS_ADMIN"; what does not fit is left out. Returns buf. */
+static const char *caps_text(char buf[CAPS_TEXT_LEN], __u64 caps)
+{
+	size_t len = 0;
+
+	buf[0] = 0;
+	for (cap_value_t cap = 0; cap < 64 && caps >> cap && len < CAPS_TEXT_LEN; cap++) {
+		char *name;
+
+		if (!(caps >> cap & 1))
+			continue;
+		name = cap_to_name(cap);
+		for (char *c = name; c && *c; c++)
+			*c = toupper((unsigned char)*c);
+		len += snprintf(buf + len, CAPS_TEXT_LEN - len, "%s%s", len ? ", " : "",
+				name ? name : "?");
+		cap_free(name);
+	}
+	return buf;
+}
+
 /* The command line being read. */
 static struct {
 	const char *verb;
@@ -229,26 +252,6 @@ void privileges_print_option(const struct privileges *of_verb, const char *optio
 		printf("no %s.\n", caps_text(text, change->spares));
 	else
 		printf("%s as well.\n", caps_text(text, change->more & ~of_verb->needs));
-}
-
-const char *caps_text(char buf[CAPS_TEXT_LEN], __u64 caps)
-{
-	size_t len = 0;
-
-	buf[0] = 0;
-	for (cap_value_t cap = 0; cap < 64 && caps >> cap && len < CAPS_TEXT_LEN; cap++) {
-		char *name;
-
-		if (!(caps >> cap & 1))
-			continue;
-		name = cap_to_name(cap);
-		for (char *c = name; c && *c; c++)
-			*c = toupper((unsigned char)*c);
-		len += snprintf(buf + len, CAPS_TEXT_LEN - len, "%s%s", len ? ", " : "",
-				name ? name : "?");
-		cap_free(name);
-	}
-	return buf;
 }
 
 __u64 caps_of_process(cap_flag_t set)

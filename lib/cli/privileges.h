@@ -64,11 +64,6 @@ void privileges_print_option(const struct privileges *of_verb, const char *optio
  */
 #define CAP(name) (1ull << CAP_##name)
 
-#define CAPS_TEXT_LEN 256
-
-/* "CAP_BPF, CAP_SYS_ADMIN"; what does not fit is left out. Returns buf. */
-const char *caps_text(char buf[CAPS_TEXT_LEN], __u64 caps);
-
 /*
  * The capabilities of this process: CAP_EFFECTIVE, in force now, or CAP_PERMITTED, which it may
  * take.

@@ -164,10 +164,10 @@ const char *netns_entering(const struct check *c, const struct checked_netns *ns
 extern const char *const use_cause_names[USE_CAUSES];
 const char *finding_name(enum finding_kind kind);
 
-/* True if the use's code is no longer registered, as after unload or upgrade. */
-bool use_is_unloaded(const struct check *c, const struct use *u);
-
-/* True if the namespace's default points at such code. */
-bool default_is_unloaded(const struct check *c, const struct checked_netns *ns);
+/*
+ * True if a map is the code of an instance that is no longer registered, as after unload or
+ * upgrade.
+ */
+bool check_is_unloaded(const struct check *c, __s64 map_id);
 
 #endif

@@ -60,23 +60,12 @@ const struct instance *check_loaded(const struct check *c, const char *name)
 	return NULL;
 }
 
-/* True if a map is the code of an instance that is no longer registered. */
-static bool is_unloaded(const struct check *c, __s64 map_id)
+bool check_is_unloaded(const struct check *c, __s64 map_id)
 {
 	for (int i = 0; map_id > 0 && i < c->n_alive; i++)
 		if (c->alive[i].map_id == map_id)
 			return !c->alive[i].registered;
 	return false;
-}
-
-bool use_is_unloaded(const struct check *c, const struct use *u)
-{
-	return is_unloaded(c, u->is.map_id);
-}
-
-bool default_is_unloaded(const struct check *c, const struct checked_netns *ns)
-{
-	return is_unloaded(c, ns->def_map_id);
 }
 
 const char *shell_word(const char *text)
@@ -165,7 +154,7 @@ static void judge_default(struct check *c, const struct checked_netns *ns)
 {
 	struct finding *f;
 
-	if (!default_is_unloaded(c, ns))
+	if (!check_is_unloaded(c, ns->def_map_id))
 		return;
 	f = finding_add(c, FINDING_DEFAULT, ns);
 	f->text = mem_format("its default is code of %s that was unloaded", ns->def);

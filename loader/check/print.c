@@ -43,8 +43,9 @@ static size_t count_names(const struct check *c, const struct checked_netns *ns,
 			k++;
 		if (k == n) {
 			*list = mem_grow(*list, n, sizeof(**list));
-			(*list)[n++] = (struct name_count){ u->is.name, u->is.map_id,
-							    use_is_unloaded(c, u), 0, 0 };
+			(*list)[n++] =
+				(struct name_count){ u->is.name, u->is.map_id,
+						     check_is_unloaded(c, u->is.map_id), 0, 0 };
 		}
 		*(u->key.flags & USES_LISTENER ? &(*list)[k].listeners : &(*list)[k].connections) +=
 			u->is.n;
@@ -95,9 +96,9 @@ static char *netns_label(const struct check *c, const struct checked_netns *ns)
 static void print_netns(const struct check *c, const struct checked_netns *ns)
 {
 	char *label = netns_label(c, ns);
-	char *text =
-		mem_format("%s: default %s%s; %llu connection%s", label, ns->def,
-			   default_is_unloaded(c, ns) ? " (unloaded)" : "", ns->n, plural(ns->n));
+	char *text = mem_format("%s: default %s%s; %llu connection%s", label, ns->def,
+				check_is_unloaded(c, ns->def_map_id) ? " (unloaded)" : "", ns->n,
+				plural(ns->n));
 
 	text = append_counts(text, c, ns);
 	text_print_wrapped(text, 2, 4, WIDTH, false);
@@ -226,7 +227,7 @@ static void add_netns(struct json *j, const struct check *c, const struct checke
 	json_add_int(j, "inode", ns->inode);
 	json_add_string(j, "container", ns->container[0] ? ns->container : NULL);
 	json_add_string(j, "default", ns->def);
-	json_add_bool(j, "default_unloaded", default_is_unloaded(c, ns));
+	json_add_bool(j, "default_unloaded", check_is_unloaded(c, ns->def_map_id));
 	json_add_int_if(j, "connections", ns->name, ns->n);
 	json_open_array(j, "uses");
 	for (size_t i = 0; i < n; i++) {

@@ -172,9 +172,11 @@ static struct meant judge_use(const struct check *c, const struct checked_netns 
 
 	if (is_in_experiment(c, u)) {
 		m.name = NULL;
-	} else if (use_is_unloaded(c, u)) {
+	} else if (check_is_unloaded(c, u->is.map_id)) {
 		m.cause = USE_UNLOADED;
-		m.name = m.name ? m.name : default_is_unloaded(c, ns) ? u->is.name : ns->def;
+		m.name = m.name				      ? m.name :
+			 check_is_unloaded(c, ns->def_map_id) ? u->is.name :
+								ns->def;
 	} else if (!m.name || !strcmp(m.name, u->is.name) || (m.at && is_vague(m.at, u))) {
 		m.name = NULL;
 	} else {

@@ -89,11 +89,6 @@ void defaults_free(struct default_of *list, int n)
 	free(list);
 }
 
-int default_check_netns(const char *netns)
-{
-	return netns_visit(netns, NULL, NULL);
-}
-
 /* Opens the instance's map of namespaces; makes it if there is none yet. */
 static int open_map(const struct instance *inst)
 {

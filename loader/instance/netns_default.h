@@ -46,9 +46,6 @@ void defaults_free(struct default_of *list, int n);
  */
 int default_set(const char *instance, const char *netns, struct json *j);
 
-/* EXIT_DONE: there is a namespace with this name. */
-int default_check_netns(const char *netns);
-
 /*
  * Gives each namespace whose default is the instance its previous default. Warns about namespaces
  * where somebody else made it the default, and those that cannot be found from here; *unseen: how

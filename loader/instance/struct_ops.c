@@ -109,11 +109,6 @@ static int put(struct ops_value *v, const char *member, const void *data, size_t
 	return error;
 }
 
-static int put_program(struct ops_value *v, const char *callback, unsigned long fd)
-{
-	return put(v, callback, &fd, sizeof(fd));
-}
-
 static int put_name(struct ops_value *v, const char *name, __u32 flags)
 {
 	int error = put(v, "name", name, strlen(name));
@@ -198,12 +193,6 @@ int ops_flags(const struct instance *inst, __u32 *flags)
 	return error;
 }
 
-/* The callback that a program of an object is. */
-static const char *callback_of(const struct ops_value *v, const struct bpf_program *prog)
-{
-	return callback_name(v->btf, bpf_program__name(prog));
-}
-
 /* Reads the tag of a program, the kernel's hash of its code. */
 static int read_tag(int fd, __u8 tag[BPF_TAG_SIZE])
 {
@@ -225,7 +214,7 @@ static bool has_program(const struct ops_value *v, const struct bpf_program *pro
 	int fd;
 	bool same;
 
-	if (find_member(v, callback_of(v, prog), &offset))
+	if (find_member(v, callback_name(v->btf, bpf_program__name(prog)), &offset))
 		return false;
 	memcpy(&id, v->value + offset, sizeof(id));
 	fd = bpf_prog_get_fd_by_id(id);
@@ -264,7 +253,9 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 		goto out;
 	bpf_object__for_each_program(prog, obj)
 	{
-		error = put_program(&v, callback_of(&v, prog), bpf_program__fd(prog));
+		unsigned long fd = bpf_program__fd(prog);
+
+		error = put(&v, callback_name(v.btf, bpf_program__name(prog)), &fd, sizeof(fd));
 		if (error)
 			goto out;
 	}
@@ -291,6 +282,7 @@ static int put_programs_of(struct ops_value *v, const char *value, int *fds, int
 	for (int i = 0; i < btf_vlen(t); i++) {
 		const struct btf_type *m =
 			btf__type_by_id(v->btf, btf__resolve_type(v->btf, btf_members(t)[i].type));
+		unsigned long fd;
 		__u64 id;
 
 		if (!btf_is_ptr(m))
@@ -302,8 +294,9 @@ static int put_programs_of(struct ops_value *v, const char *value, int *fds, int
 		fds[*n] = bpf_prog_get_fd_by_id(id);
 		if (fds[*n] < 0)
 			return -errno;
-		error = put_program(v, btf__name_by_offset(v->btf, btf_members(t)[i].name_off),
-				    fds[(*n)++]);
+		fd = fds[(*n)++];
+		error = put(v, btf__name_by_offset(v->btf, btf_members(t)[i].name_off), &fd,
+			    sizeof(fd));
 		if (error)
 			return error;
 	}
@@ -346,11 +339,6 @@ int ops_register(struct ops *ops)
 		return bpf_map_update_elem(ops->fd, &key, ops->value, 0) ? -errno : 0;
 	ops->link_fd = bpf_link_create(ops->fd, 0, STRUCT_OPS, NULL);
 	return ops->link_fd < 0 ? -errno : 0;
-}
-
-int ops_replace(const struct ops *ops, int link_fd)
-{
-	return bpf_link_update(link_fd, ops->fd, NULL) ? -errno : 0;
 }
 
 void ops_free(struct ops *ops)

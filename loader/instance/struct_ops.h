@@ -72,9 +72,6 @@ int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd);
  */
 int ops_register(struct ops *ops);
 
-/* Replaces the code that a link has registered. The name is never missing. */
-int ops_replace(const struct ops *ops, int link_fd);
-
 void ops_free(struct ops *ops);
 
 /* True if the kernel has a congestion control with this name, of whatever kind. */

@@ -21,13 +21,14 @@
 #include "tuning/profile_map.h"
 #include "tuning/rule_list.h"
 
-static int replace(const struct instance *old, const struct ops *new)
+/* Replaces the code that a link has registered. The name is never missing. */
+static int replace(const struct instance *old, int new_map)
 {
 	int error, fd = bpf_link_get_fd_by_id(old->link_id);
 
 	if (fd < 0)
 		return -errno;
-	error = ops_replace(new, fd);
+	error = bpf_link_update(fd, new_map, NULL) ? -errno : 0;
 	close(fd);
 	return error;
 }
@@ -130,7 +131,8 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
 	if (!error && !swap->atomic)
 		error = ops_remake(&again, old, bpf_object__btf_fd(obj));
 	if (!error)
-		error = swap->atomic ? replace(old, &new) : swap_with_gap(old, &new, &again, swap);
+		error = swap->atomic ? replace(old, new.fd) :
+				       swap_with_gap(old, &new, &again, swap);
 	ops_free(&new);
 	ops_free(&again);
 	if (error && !old->link_id)
@@ -140,8 +142,7 @@ int swap_code(const struct instance *old, struct bpf_object *obj, struct swap *s
 
 int swap_back(const struct instance *old, int old_fd)
 {
-	const struct ops again = { .fd = old_fd };
-	int error = old->link_id ? replace(old, &again) : -EOPNOTSUPP;
+	int error = old->link_id ? replace(old, old_fd) : -EOPNOTSUPP;
 
 	return error ? err_bpf(error, "the old code cannot be registered again") : EXIT_DONE;
 }

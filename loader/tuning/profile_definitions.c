@@ -38,18 +38,13 @@ void profile_definitions_free(struct profile_definitions *defs)
 	*defs = (struct profile_definitions){};
 }
 
-static struct profile_definition *find(const struct profile_definitions *defs, const char *name)
+struct profile_definition *profile_definitions_find(const struct profile_definitions *defs,
+						    const char *name)
 {
 	for (size_t i = 0; i < defs->n; i++)
 		if (!strcmp(defs->def[i].name, name))
 			return &defs->def[i];
 	return NULL;
-}
-
-const struct profile_definition *profile_definitions_find(const struct profile_definitions *defs,
-							  const char *name)
-{
-	return find(defs, name);
 }
 
 int profile_definitions_begin(struct profile_definitions *defs, const char *origin,
@@ -59,7 +54,7 @@ int profile_definitions_begin(struct profile_definitions *defs, const char *orig
 
 	if (!profile_name_is_valid(name))
 		return EXIT_USAGE;
-	def = find(defs, name);
+	def = profile_definitions_find(defs, name);
 	if (def && !strcmp(def->origin, origin))
 		return err_usage("[%s]: appears twice", name);
 	strcpy(begun.name, name);
@@ -99,7 +94,7 @@ static int check_keys(const struct algorithm *algorithm, const char *keys)
 int profile_definitions_line(struct profile_definitions *defs, const char *section, const char *key,
 			     const char *value)
 {
-	struct profile_definition *def = find(defs, section);
+	struct profile_definition *def = profile_definitions_find(defs, section);
 	char assignment[512];
 	int ret;
 
@@ -175,7 +170,7 @@ int profile_definitions_file(const char *path, const struct algorithm *algorithm
 static void merge(struct profile_definitions *all, struct profile_definitions *file)
 {
 	for (size_t i = 0; i < file->n; i++) {
-		struct profile_definition *def = find(all, file->def[i].name);
+		struct profile_definition *def = profile_definitions_find(all, file->def[i].name);
 
 		if (!def) {
 			all->def = mem_grow(all->def, all->n, sizeof(*all->def));
@@ -272,7 +267,7 @@ static int choose(const char *base, struct profile_definitions *defs,
 		  const struct profile_definition **def)
 {
 	if (!strchr(base, '/')) {
-		*def = find(defs, base);
+		*def = profile_definitions_find(defs, base);
 		if (*def)
 			return EXIT_DONE;
 		err("%s: unknown profile", base);
@@ -315,7 +310,7 @@ static int find_base(const struct algorithm *algorithm, const char *base,
 int profile_definitions_base(struct profile_definitions *defs, const char *section,
 			     const char *base)
 {
-	struct profile_definition *def = find(defs, section);
+	struct profile_definition *def = profile_definitions_find(defs, section);
 	const struct profile_definition *from;
 	struct profile_definitions known = {};
 	int ret;

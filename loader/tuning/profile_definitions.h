@@ -71,8 +71,8 @@ int profile_definition_complete(const struct profile_definition *def);
 void profile_definitions_free(struct profile_definitions *defs);
 
 /* The definition with this name, or NULL. */
-const struct profile_definition *profile_definitions_find(const struct profile_definitions *defs,
-							  const char *name);
+struct profile_definition *profile_definitions_find(const struct profile_definitions *defs,
+						    const char *name);
 
 /*
  * Computes the parameters: those of a definition (NULL: the algorithm's defaults), then n

@@ -9,6 +9,7 @@
 #include "descriptor.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
+#include "kernel/netns.h"
 #include "cli/json.h"
 #include "cli/units.h"
 #include "self/lock.h"
@@ -181,7 +182,7 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
-	if (opt->netns && (ret = default_check_netns(opt->netns)))
+	if (opt->netns && (ret = netns_visit(opt->netns, NULL, NULL)))
 		return ret;
 	loaded = instance_id(opt->name);
 	if (loaded < 0)
