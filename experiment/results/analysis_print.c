@@ -118,17 +118,11 @@ static void print_arms(FILE *out, const struct analysis *a)
 		fprintf(out, "%s\n", analysis_warning(s));
 }
 
-static const char *verdict_text(const struct comparison *c)
-{
-	switch (c->verdict) {
-	case COMPARE_BETTER:
-		return "  better";
-	case COMPARE_WORSE:
-		return "  worse";
-	default:
-		return "";
-	}
-}
+static const char *const verdicts[] = {
+	[COMPARE_UNDECIDED] = NULL,
+	[COMPARE_BETTER] = "better",
+	[COMPARE_WORSE] = "worse",
+};
 
 static void print_value(FILE *out, const struct comparison *c, const struct compare_arm *arm)
 {
@@ -163,7 +157,8 @@ static void print_comparison(FILE *out, const struct analysis *a, const struct c
 	metric_format_difference(high, sizeof(high), unit, c->high);
 	snprintf(interval, sizeof(interval), "%s to %s", low, high);
 	metric_format_amount(detectable, sizeof(detectable), unit, c->detectable);
-	fprintf(out, " %26s %12s%s\n", interval, detectable, verdict_text(c));
+	fprintf(out, " %26s %12s%s%s\n", interval, detectable, verdicts[c->verdict] ? "  " : "",
+		verdicts[c->verdict] ? verdicts[c->verdict] : "");
 }
 
 void analysis_print_text(FILE *out, const struct analysis *a)
@@ -277,11 +272,6 @@ static void add_arm(struct json *j, const char *key, const char *label,
 
 static void add_comparison(struct json *j, const struct analysis *a, const struct comparison *c)
 {
-	static const char *const verdicts[] = {
-		[COMPARE_UNDECIDED] = NULL,
-		[COMPARE_BETTER] = "better",
-		[COMPARE_WORSE] = "worse",
-	};
 	const struct experiment_arm *arm = a->study->experiment.arm;
 	bool has_all = c->lack == COMPARE_HAS_ALL;
 

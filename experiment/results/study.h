@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/json.h"
 #include "experiment/analysis/compare.h"
 #include "experiment/analysis/row.h"
 #include "experiment/handle.h"

@@ -15,7 +15,6 @@
 #include "cgroup/cgroup.h"
 #include "kernel/clock.h"
 #include "experiment/handle.h"
-#include "kernel/instance.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_text.h"
 

@@ -40,6 +40,16 @@ int callback_index(const struct btf *kernel, const char *name)
 	return found ? (int)(found - btf_members(btf__type_by_id(kernel, type))) : -ENOENT;
 }
 
+int callback_args(const struct btf *kernel, const char *name)
+{
+	const struct btf_member *found = member(kernel, TCP_OPS, name);
+	const struct btf_type *t =
+		found ? btf__type_by_id(kernel, btf__resolve_type(kernel, found->type)) : NULL;
+
+	t = t && btf_is_ptr(t) ? btf__type_by_id(kernel, t->type) : t;
+	return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
+}
+
 static bool asks_for_burst(const struct btf *kernel)
 {
 	return member(kernel, TCP_OPS, BURST) && !member(kernel, TCP_OPS, LEAST_BURST);

@@ -27,6 +27,9 @@ void callbacks_rename(struct bpf_object *obj, const struct btf *kernel);
 const char *callback_name(const struct btf *kernel, const char *program);
 int callback_index(const struct btf *kernel, const char *name);
 
+/* How many arguments a callback has; 0: there is none of this name. */
+int callback_args(const struct btf *kernel, const char *name);
+
 /* Flags of struct tcp_congestion_ops. */
 #define TCP_CONG_NON_RESTRICTED 1 /* sockets without CAP_NET_ADMIN may use it */
 #define TCP_CONG_NEEDS_ECN 2 /* connections negotiate ECN */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "cli/err.h"
 #include "instance/netns_default.h"
@@ -16,7 +15,6 @@
 #include "instance/swap.h"
 #include "instance/struct_ops.h"
 #include "machine/plan.h"
-#include "tuning/param.h"
 #include "tuning/tuning_switch.h"
 
 /* What prepare() made for a step. File descriptors are -1 if there is none. */

@@ -14,7 +14,6 @@
 #include "kernel/netns.h"
 #include "machine/machine.h"
 #include "tuning/ini_file.h"
-#include "tuning/param.h"
 #include "tuning/rule_text.h"
 
 #define DIR "/etc/bpf-bbr"

@@ -447,18 +447,12 @@ void terms_add_json(struct json *j, const struct bbr_term *terms, __u32 n)
 
 void rule_add_json(struct json *j, const struct bbr_rule *rule)
 {
+	struct bbr_term terms[BBR_RULE_TERMS_MAX];
+	struct bbr_rule others = *rule;
 	char text[PATH_MAX];
 
-	if (rule->dst_len) {
-		format_prefix(text, sizeof(text), rule->dst, rule->dst_len);
-		json_add_string(j, "dst", text);
-	}
-	if (rule->fields & BBR_RULE_DPORT)
-		json_add_int(j, "dport", ntohs(rule->dport));
-	if (rule->fields & BBR_RULE_SPORT)
-		json_add_int(j, "sport", ntohs(rule->sport));
-	if (rule->fields & BBR_RULE_MARK)
-		json_add_int(j, "mark", rule->mark);
+	others.fields &= ~BBR_RULE_CGROUP; /* which comes last */
+	terms_add_json(j, terms, rule_terms(&others, terms) - rule->n_more);
 	terms_add_json(j, rule->more, rule->n_more);
 	if (rule->path) {
 		__u64 id = cgroup_id_now(rule->path);

@@ -11,7 +11,6 @@
 #include "experiment/running/running.h"
 #include "self/lock.h"
 #include "instance/netns_default.h"
-#include "kernel/kernel_types.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "machine/undo.h"

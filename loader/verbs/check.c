@@ -6,8 +6,6 @@
 
 #include <sys/utsname.h>
 
-#include <bpf/btf.h>
-
 #include "check/check.h"
 #include "descriptor.h"
 #include "cli/err.h"
@@ -29,29 +27,11 @@ struct traits {
 	bool link; /* 6.4: what is registered can be replaced */
 };
 
-/* The number of arguments of tcp_congestion_ops.cong_control, or 0. */
-static int cong_control_args(const struct btf *btf)
-{
-	int id = btf__find_by_name_kind(btf, TCP_OPS, BTF_KIND_STRUCT);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-
-	for (int i = 0; t && i < btf_vlen(t); i++) {
-		const struct btf_member *m = btf_members(t) + i;
-
-		if (strcmp(btf__name_by_offset(btf, m->name_off), "cong_control"))
-			continue;
-		t = btf__type_by_id(btf, btf__resolve_type(btf, m->type));
-		t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : t;
-		return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
-	}
-	return 0;
-}
-
 static void read_traits(struct traits *t)
 {
 	const struct btf *btf = kernel_types();
 
-	t->ack_args = btf && cong_control_args(btf) == 4;
+	t->ack_args = btf && callback_args(btf, "cong_control") == 4;
 	t->tx_start = kernel_has_member(TCP_OPS, "cwnd_event_tx_start");
 	t->app_limited = kernel_has_member("bpf_struct_ops", "validate");
 	t->link = kernel_has_member("bpf_struct_ops", "update");
