@@ -111,15 +111,10 @@ void note(const char *fmt, ...)
 /* True if BPF programs may not read the kernel's memory; false also without securityfs. */
 static bool is_locked_down(void)
 {
-	char text[128] = "";
-	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char text[128];
 
-	if (!f)
-		return false;
-	if (!fgets(text, sizeof(text), f))
-		text[0] = 0;
-	fclose(f);
-	return strstr(text, "[confidentiality]");
+	return text_first_line("/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	       strstr(text, "[confidentiality]");
 }
 
 int err_bpf(int error, const char *what)

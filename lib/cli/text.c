@@ -200,6 +200,17 @@ void text_print_wrapped(const char *text, int indent, int hang, int width, bool 
 	putchar('\n');
 }
 
+bool text_first_line(const char *path, char *line, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool has = f && fgets(line, size, f);
+
+	if (f)
+		fclose(f);
+	line[has ? strcspn(line, "\n") : 0] = 0;
+	return has;
+}
+
 void buffered_begin(struct buffered *b, FILE *out)
 {
 	b->out = out;

@@ -22,6 +22,9 @@
  */
 const char *text_shown(const char *text);
 
+/* Reads the first line of a file, without its end; false, and "", if there is none. */
+bool text_first_line(const char *path, char *line, size_t size);
+
 /* True if it is UTF-8. */
 bool text_is_utf8(const char *text);
 

@@ -11,6 +11,7 @@
 #include "bpf_calls.h"
 #include "check.h"
 #include "cli/err.h"
+#include "cli/text.h"
 #include "experiment/handle.h"
 #include "instance/netns_default.h"
 #include "kernel/netns.h"
@@ -22,27 +23,13 @@
 #define IPV4 "/proc/sys/net/ipv4/"
 #define NET "/proc/thread-self/net/"
 
-/* Reads the first line of a file; false if there is none. */
-static bool read_line(const char *path, char *line, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	bool has = f && fgets(line, size, f);
-
-	if (f)
-		fclose(f);
-	if (has)
-		line[strcspn(line, "\n")] = 0;
-	return has;
-}
-
 /* The last number of a sysctl; 0: not known. */
 static __u64 read_last_number(const char *path)
 {
 	char line[128];
 	const char *last;
 
-	if (!read_line(path, line, sizeof(line)))
-		return 0;
+	text_first_line(path, line, sizeof(line));
 	last = strrchr(line, '\t');
 	return strtoull(last ? last : line, NULL, 10);
 }
@@ -162,7 +149,8 @@ static int look_at(const struct netns *ns, void *data)
 	new.wmem = read_last_number(IPV4 "tcp_wmem");
 	new.rmem = read_last_number(IPV4 "tcp_rmem");
 	new.lowat = read_last_number(IPV4 "tcp_notsent_lowat");
-	if (!c->allowed && read_line(IPV4 "tcp_allowed_congestion_control", line, sizeof(line)))
+	if (!c->allowed &&
+	    text_first_line(IPV4 "tcp_allowed_congestion_control", line, sizeof(line)))
 		c->allowed = mem_copy(line);
 	if (!error && has_sockets()) {
 		new.n_devices = qdiscs_list(&new.device);

@@ -14,6 +14,7 @@
 #include "bpf_bbr/migrate.h"
 #include "kernel/kernel_types.h"
 #include "cli/err.h"
+#include "cli/text.h"
 #include "kernel/instance.h"
 #include "instance/struct_ops.h"
 #include "instance/object.h"
@@ -136,16 +137,10 @@ static bool explain_features(const struct bpf_object *obj, const struct btf *ker
 static bool explain_kernel(const struct bpf_object *obj)
 {
 	const struct btf *btf;
-	int jit = 1;
-	FILE *f;
+	char jit[8];
 
-	f = fopen("/proc/sys/net/core/bpf_jit_enable", "r");
-	if (f) {
-		if (fscanf(f, "%d", &jit) != 1)
-			jit = 1;
-		fclose(f);
-	}
-	if (!jit) {
+	text_first_line("/proc/sys/net/core/bpf_jit_enable", jit, sizeof(jit));
+	if (!strcmp(jit, "0")) {
 		err("the kernel's BPF JIT compiler is off; congestion controls need it");
 		remedy("turn it on: sysctl net.core.bpf_jit_enable=1");
 		return true;

@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"
 #include "migration/migration.h"
@@ -250,20 +251,11 @@ size_t migration_count(const struct migration *m, enum migrate_what what, bool l
 int migration_check_to(const char *option, const char *name)
 {
 	char available[4096];
-	bool is_read;
-	FILE *f;
 
 	if (is_registered(name))
 		return EXIT_DONE;
-	f = fopen(AVAILABLE, "re");
-	is_read = f && fgets(available, sizeof(available), f);
-	if (!is_read)
-		err("cannot read %s: %s", AVAILABLE, strerror(errno));
-	if (f)
-		fclose(f);
-	if (!is_read)
-		return EXIT_REFUSED;
-	available[strcspn(available, "\n")] = 0;
+	if (!text_first_line(AVAILABLE, available, sizeof(available)))
+		return err_refused("cannot read %s: %s", AVAILABLE, strerror(errno));
 	err("%s %s: the kernel has no congestion control of this name", option, name);
 	remedy("available: %s; load others with bbrctl load, or modprobe tcp_NAME", available);
 	return EXIT_USAGE;

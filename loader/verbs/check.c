@@ -10,6 +10,7 @@
 #include "descriptor.h"
 #include "cli/err.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "cli/units.h"
 #include "instance/struct_ops.h"
 #include "instance/object.h"
@@ -50,27 +51,18 @@ struct surroundings {
 		unseen_netns; /* of the machine, and without a way to them; -errno: not known */
 };
 
-/* "none [integrity] confidentiality" */
-static void read_lockdown(char *mode, size_t size)
-{
-	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
-	char line[128] = "", *begin;
-
-	*mode = 0;
-	if (f && fgets(line, sizeof(line), f) && (begin = strchr(line, '[')))
-		snprintf(mode, size, "%.*s", (int)strcspn(begin + 1, "]"), begin + 1);
-	if (f)
-		fclose(f);
-}
-
 /* After check_look(), which looks for namespaces. */
 static void read_surroundings(struct surroundings *s)
 {
 	const struct netns_known *list;
+	char line[128], *begin; /* "none [integrity] confidentiality" */
 
 	s->pins = pin_problem();
 	s->can_set_default = !access(SYSCTL, W_OK);
-	read_lockdown(s->lockdown, sizeof(s->lockdown));
+	text_first_line("/sys/kernel/security/lockdown", line, sizeof(line));
+	begin = strchr(line, '[');
+	snprintf(s->lockdown, sizeof(s->lockdown), "%.*s", begin ? (int)strcspn(begin + 1, "]") : 0,
+		 begin ? begin + 1 : "");
 	s->n_qdiscs = qdiscs_list(&s->qdisc);
 	s->n_netns = netns_list(&list);
 	s->unseen_netns = netns_unseen();
