@@ -295,13 +295,14 @@ int tuning_switch(const struct tuning_change *change, size_t n)
 	return error;
 }
 
-int tuning_open(const char *name, struct tuning *t)
+int tuning_open(const char *name, bool with_rules, struct tuning *t)
 {
 	int ret = instance_get(name, &t->inst);
 
+	t->rules = (struct rule_list){};
 	if (!ret)
 		ret = profile_map_open(&t->inst, &t->profiles);
-	if (ret)
+	if (ret || !with_rules)
 		return ret;
 	ret = rule_list_read(&t->inst, &t->rules);
 	if (ret)

@@ -60,8 +60,8 @@ struct tuning {
 	struct rule_list rules;
 };
 
-/* Opens that of a loaded instance. EXIT_DONE: call tuning_close() later. */
-int tuning_open(const char *name, struct tuning *t);
+/* Opens that of a loaded instance, perhaps without rules. EXIT_DONE: call tuning_close() later. */
+int tuning_open(const char *name, bool with_rules, struct tuning *t);
 void tuning_close(struct tuning *t);
 
 /* The name of a rule's profile; the default profile's if there is none with the rule's index. */

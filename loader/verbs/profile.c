@@ -7,30 +7,12 @@
 #include "kernel/instance.h"
 #include "cli/json.h"
 #include "experiment/running/running.h"
-#include "self/lock.h"
 #include "tuning/tuning_switch.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
 #include "cli/units.h"
 #include "verbs/verbs.h"
-
-/* An instance whose profiles the verb changes. */
-struct target {
-	struct instance inst;
-	struct profile_map profiles;
-};
-
-/* EXIT_DONE: the lock is held, and the caller closes t->profiles. */
-static int open_target(const struct options *opt, struct target *t)
-{
-	int ret;
-
-	if (privileges_take() || lock_instances())
-		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &t->inst);
-	return ret ? ret : profile_map_open(&t->inst, &t->profiles);
-}
 
 /* Reports that a profile was added or deleted. */
 static void print_change(const struct options *opt, const char *profile, const char *what,
@@ -56,7 +38,7 @@ static void print_change(const struct options *opt, const char *profile, const c
 }
 
 static int add(const struct options *opt, const char *name, const struct param_set *p,
-	       struct target *t)
+	       struct tuning *t)
 {
 	int error, ret;
 
@@ -112,19 +94,19 @@ static int verb_profile_add(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct param_set p;
-	struct target t;
+	struct tuning t;
 	int ret;
 
 	if (!profile_name_is_valid(argv[1]) || param_check_assignments_early(argc - 2, argv + 2))
 		return EXIT_USAGE;
-	ret = open_target(opt, &t);
+	ret = open_tuning(opt, true, false, &t);
 	if (ret)
 		return ret;
 	ret = read_definition(opt, t.inst.algorithm, argv[1], argc - 2,
 			      (const char *const *)argv + 2, &p);
 	if (!ret)
 		ret = add(opt, argv[1], &p, &t);
-	profile_map_close(&t.profiles);
+	tuning_close(&t);
 	return ret;
 }
 
@@ -132,12 +114,12 @@ static int verb_profile_copy(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct param_set p;
-	struct target t;
+	struct tuning t;
 	int from, ret;
 
 	if (!profile_name_is_valid(argv[2]) || param_check_assignments_early(argc - 3, argv + 3))
 		return EXIT_USAGE;
-	ret = open_target(opt, &t);
+	ret = open_tuning(opt, true, false, &t);
 	if (ret)
 		return ret;
 	ret = profile_get(&t.profiles, argv[1], &from);
@@ -147,13 +129,12 @@ static int verb_profile_copy(void *options, int argc, char **argv)
 		ret = param_assign(argv[i], &p);
 	if (!ret)
 		ret = add(opt, argv[2], &p, &t);
-	profile_map_close(&t.profiles);
+	tuning_close(&t);
 	return ret;
 }
 
-static int delete(const struct options *opt, const char *name, struct target *t)
+static int delete(const struct options *opt, const char *name, struct tuning *t)
 {
-	struct rule_list rules;
 	int index, ret;
 	__u32 n;
 
@@ -166,12 +147,9 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 		return EXIT_REFUSED;
 	}
 	ret = arms_refuse_use(opt->name, name);
-	if (!ret)
-		ret = rule_list_read(&t->inst, &rules);
 	if (ret)
 		return ret;
-	n = rule_list_count(&rules, index);
-	rule_list_free(&rules);
+	n = rule_list_count(&t->rules, index);
 	if (n) {
 		err("%s: used by %u rule%s", name, n, plural(n));
 		remedy("delete them first; bbrctl rule list shows them");
@@ -185,14 +163,14 @@ static int delete(const struct options *opt, const char *name, struct target *t)
 static int verb_profile_delete(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct target t;
+	struct tuning t;
 	int ret;
 
-	ret = open_target(opt, &t);
+	ret = open_tuning(opt, true, true, &t);
 	if (ret)
 		return ret;
 	ret = delete (opt, argv[1], &t);
-	profile_map_close(&t.profiles);
+	tuning_close(&t);
 	return ret;
 }
 
@@ -316,7 +294,7 @@ static int verb_profile_list(void *options, UNUSED int argc, UNUSED char **argv)
 	 */
 	if (!id && !opt->name_given)
 		return list(opt, NULL);
-	ret = tuning_open(opt->name, &t);
+	ret = tuning_open(opt->name, true, &t);
 	if (ret)
 		return ret;
 	ret = list(opt, &t);

@@ -12,13 +12,6 @@
 #include "cli/units.h"
 #include "verbs/verbs.h"
 
-static int open_tuning(const struct options *opt, bool to_change, struct tuning *t)
-{
-	if (privileges_take() || (to_change && lock_instances()))
-		return EXIT_REFUSED;
-	return tuning_open(opt->name, t);
-}
-
 static void add_rule(struct json *j, const struct tuning *t, const struct bbr_rule *rule,
 		     int number)
 {
@@ -125,7 +118,7 @@ static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
 	if (!ret && opt->before)
 		ret = parse_place("--before", opt->before, &before);
 	if (!ret)
-		ret = open_tuning(opt, true, &t);
+		ret = open_tuning(opt, true, true, &t);
 	if (ret)
 		return ret;
 	ret = add(opt, &rule, opt->before ? &before : NULL, &t);
@@ -167,7 +160,7 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 	}
 	ret = is_described ? rule_parse(&opt->filter, &like) : parse_place("rule", argv[1], &place);
 	if (!ret)
-		ret = open_tuning(opt, true, &t);
+		ret = open_tuning(opt, true, true, &t);
 	if (ret)
 		return ret;
 	ret = find_rule(!is_described, &like, &t.rules, &place);
@@ -229,7 +222,7 @@ static int verb_rule_list(void *options, UNUSED int argc, UNUSED char **argv)
 	struct json j;
 	int ret;
 
-	ret = open_tuning(opt, false, &t);
+	ret = open_tuning(opt, false, true, &t);
 	if (ret)
 		return ret;
 	if (opt->json) {
@@ -296,7 +289,7 @@ static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 
 	ret = parse_test(opt, argv[1], &test, ids);
 	if (!ret)
-		ret = open_tuning(opt, false, &t);
+		ret = open_tuning(opt, false, true, &t);
 	if (ret)
 		return ret;
 	place = rule_list_match(&t.rules, &test);

@@ -8,8 +8,8 @@
 #include "cgroup/cgroup.h"
 #include "descriptor.h"
 #include "cli/err.h"
-#include "kernel/instance.h"
 #include "self/lock.h"
+#include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
 
 bool option_name(const char *option, const char *name, void *to)
@@ -133,18 +133,21 @@ int algorithm_option(const struct options *opt, const struct algorithm **algorit
 	return EXIT_USAGE;
 }
 
-int choose_profile(const struct options *opt, bool to_change, struct chosen *c)
+int open_tuning(const struct options *opt, bool to_change, bool with_rules, struct tuning *t)
 {
-	struct instance inst;
-	int ret;
-
 	if (privileges_take() || (to_change && lock_instances()))
 		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &inst);
-	if (!ret)
-		ret = profile_map_open(&inst, &c->profiles);
+	return tuning_open(opt->name, with_rules, t);
+}
+
+int choose_profile(const struct options *opt, bool to_change, struct chosen *c)
+{
+	struct tuning t;
+	int ret = open_tuning(opt, to_change, false, &t);
+
 	if (ret)
 		return ret;
+	c->profiles = t.profiles;
 	ret = profile_get(&c->profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT,
 			  &c->index);
 	if (ret)

@@ -54,6 +54,11 @@ extern const struct completer bbrctl_completers[];
 /* Finds the algorithm that --algorithm names, by default the first. */
 int algorithm_option(const struct options *opt, const struct algorithm **algorithm);
 
+struct tuning;
+
+/* Takes the privileges, with to_change also the lock; then as tuning_open() for --name. */
+int open_tuning(const struct options *opt, bool to_change, bool with_rules, struct tuning *t);
+
 /* The profile that --name and --profile choose. */
 struct chosen {
 	struct profile_map profiles;
@@ -61,10 +66,7 @@ struct chosen {
 	struct param_set params;
 };
 
-/*
- * Takes the privileges, with to_change also the lock, and reads that profile. Returns EXIT_DONE, and
- * the caller closes c->profiles; or another status after printing why.
- */
+/* The same, and reads that profile. EXIT_DONE: the caller closes c->profiles. */
 int choose_profile(const struct options *opt, bool to_change, struct chosen *c);
 
 /*
