@@ -15,8 +15,7 @@
 #include "cli/text.h"
 #include "instance/attach_program.h"
 #include "self/lock.h"
-#include "tuning/profile_map.h"
-#include "tuning/rule_list.h"
+#include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
 
 /*
@@ -122,37 +121,30 @@ static struct bbr_rule rule_of(__u64 cgroup)
  * Adds the rule as the first of all, so that no existing rule takes precedence. *added becomes true
  * unless it is there already: an attach was killed after it.
  */
-static int add_rule(const struct options *opt, const struct instance *inst, __u64 cgroup,
-		    bool *added)
+static int add_rule(const struct options *opt, __u64 cgroup, bool *added)
 {
 	struct bbr_rule rule = rule_of(cgroup);
-	struct profile_map profiles;
-	struct rule_list rules;
-	int index, place, ret;
+	struct tuning t;
+	int index, place, ret = tuning_open(opt->name, true, &t);
 
-	ret = profile_map_open(inst, &profiles);
 	if (ret)
 		return ret;
-	ret = profile_get(&profiles, opt->profile, &index);
-	profile_map_close(&profiles);
-	if (ret)
-		return EXIT_REFUSED;
+	place = rule_list_find(&t.rules, &rule);
+	ret = profile_get(&t.profiles, opt->profile, &index) ? EXIT_REFUSED : EXIT_DONE;
 	rule.profile = index;
-	ret = rule_list_read(inst, &rules);
-	if (ret)
-		return ret;
-	place = rule_list_find(&rules, &rule);
-	if (place > 0 || (!place && rules.rule[0].profile != rule.profile)) {
+	if (ret) {
+		/* It has printed why. */
+	} else if (place > 0 || (!place && t.rules.rule[0].profile != rule.profile)) {
 		err("rule %d already covers this cgroup", place + 1);
 		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
 		ret = EXIT_REFUSED;
 	} else if (place < 0) {
-		ret = rule_list_insert(&rules, 0, &rule);
+		ret = rule_list_insert(&t.rules, 0, &rule);
 		if (!ret)
-			ret = rule_list_write(inst, &rules);
+			ret = rule_list_write(&t.inst, &t.rules);
 		*added = !ret;
 	}
-	rule_list_free(&rules);
+	tuning_close(&t);
 	return ret;
 }
 
@@ -210,7 +202,7 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
 	}
 	/* The rule comes before the program, so that the first connection finds it in place. */
 	if (!ret && opt->profile)
-		ret = add_rule(opt, inst, id, &added);
+		ret = add_rule(opt, id, &added);
 	if (!ret)
 		ret = attach_program(prog, fd, -1, at->place);
 	if (ret && added)
