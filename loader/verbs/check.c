@@ -20,28 +20,14 @@
 #include "machine/undo.h"
 #include "verbs/verbs.h"
 
-/* How the running kernel differs from the newest, for information only. */
-struct traits {
+#define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"
+
+/* How the running kernel differs from the newest, and what else this machine has or lacks. */
+struct surroundings {
 	bool ack_args; /* 6.10: cong_control has four arguments */
 	bool tx_start; /* 7.1: TX_START has a callback of its own, which we do without */
 	bool app_limited; /* 6.4: app_limited can be written */
 	bool link; /* 6.4: what is registered can be replaced */
-};
-
-static void read_traits(struct traits *t)
-{
-	const struct btf *btf = kernel_types();
-
-	t->ack_args = btf && callback_args(btf, "cong_control") == 4;
-	t->tx_start = kernel_has_member(TCP_OPS, "cwnd_event_tx_start");
-	t->app_limited = kernel_has_member("bpf_struct_ops", "validate");
-	t->link = kernel_has_member("bpf_struct_ops", "update");
-}
-
-#define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"
-
-/* What this machine has or lacks for what bbrctl does besides loading. */
-struct surroundings {
 	const char *pins; /* why a link cannot be pinned; NULL: it can */
 	bool can_set_default;
 	char lockdown[32]; /* "" if the kernel does not tell */
@@ -54,9 +40,14 @@ struct surroundings {
 /* After check_look(), which looks for namespaces. */
 static void read_surroundings(struct surroundings *s)
 {
+	const struct btf *btf = kernel_types();
 	const struct netns_known *list;
 	char line[128], *begin; /* "none [integrity] confidentiality" */
 
+	s->ack_args = btf && callback_args(btf, "cong_control") == 4;
+	s->tx_start = kernel_has_member(TCP_OPS, "cwnd_event_tx_start");
+	s->app_limited = kernel_has_member("bpf_struct_ops", "validate");
+	s->link = kernel_has_member("bpf_struct_ops", "update");
 	s->pins = pin_problem();
 	s->can_set_default = !access(SYSCTL, W_OK);
 	text_first_line("/sys/kernel/security/lockdown", line, sizeof(line));
@@ -86,18 +77,18 @@ static void print_device(const struct device_qdisc *q)
 	free(advice);
 }
 
-static void print_json_check(const struct utsname *uts, const struct traits *t,
-			     const struct surroundings *s, const struct check *c)
+static void print_json_check(const struct utsname *uts, const struct surroundings *s,
+			     const struct check *c)
 {
 	struct json j;
 
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "kernel", uts->release);
 	json_add_bool(&j, "ok", true);
-	json_add_int(&j, "cong_control_args", t->ack_args ? 4 : 2);
-	json_add_bool(&j, "tx_start_callback", t->tx_start);
-	json_add_bool(&j, "app_limited_writable", t->app_limited);
-	json_add_bool(&j, "atomic_upgrade", t->link);
+	json_add_int(&j, "cong_control_args", s->ack_args ? 4 : 2);
+	json_add_bool(&j, "tx_start_callback", s->tx_start);
+	json_add_bool(&j, "app_limited_writable", s->app_limited);
+	json_add_bool(&j, "atomic_upgrade", s->link);
 	json_add_string(&j, "pin_problem", s->pins);
 	json_add_bool(&j, "can_set_default", s->can_set_default);
 	json_add_string(&j, "lockdown", s->lockdown[0] ? s->lockdown : NULL);
@@ -109,19 +100,18 @@ static void print_json_check(const struct utsname *uts, const struct traits *t,
 	json_end(&j);
 }
 
-static void print_check(const struct utsname *uts, const struct traits *t,
-			const struct surroundings *s)
+static void print_check(const struct utsname *uts, const struct surroundings *s)
 {
 	printf("Linux %s can run bpf_bbr: its BPF program loads.\n", uts->release);
-	printf("  cong_control: %d arguments\n", t->ack_args ? 4 : 2);
+	printf("  cong_control: %d arguments\n", s->ack_args ? 4 : 2);
 	printf("  restart from idle: %s\n",
-	       t->tx_start ? "bpf_bbr detects it before sending (no CA_EVENT_TX_START)" :
+	       s->tx_start ? "bpf_bbr detects it before sending (no CA_EVENT_TX_START)" :
 			     "the kernel reports it");
 	printf("  app_limited: %s\n",
-	       t->app_limited ? "bpf_bbr sets it in the socket" :
+	       s->app_limited ? "bpf_bbr sets it in the socket" :
 				"bpf_bbr keeps its own mark (the kernel's is read-only)");
 	printf("  upgrades: %s\n",
-	       t->link ? "atomic" : "they leave a gap of a few tenths of a millisecond");
+	       s->link ? "atomic" : "they leave a gap of a few tenths of a millisecond");
 	printf("  pins: %s\n", s->pins ? s->pins : "they last");
 	if (s->can_set_default)
 		puts("  defaults of network namespaces: can be set");
@@ -203,7 +193,6 @@ static int verb_check(void *options, int argc, char **argv)
 	struct surroundings s;
 	struct check c = {};
 	struct utsname uts;
-	struct traits t;
 	int ret = read_meant(&c, argc > 1 ? argv[1] : NULL);
 
 	if (!ret && privileges_take())
@@ -220,12 +209,11 @@ static int verb_check(void *options, int argc, char **argv)
 	if (!ret)
 		check_judge(&c);
 	uname(&uts);
-	read_traits(&t);
 	read_surroundings(&s);
 	if (opt->json) {
-		print_json_check(&uts, &t, &s, ret ? NULL : &c);
+		print_json_check(&uts, &s, ret ? NULL : &c);
 	} else {
-		print_check(&uts, &t, &s);
+		print_check(&uts, &s);
 		if (!ret)
 			check_print(&c);
 	}
