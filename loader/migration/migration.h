@@ -20,8 +20,7 @@ struct migration {
 	/* What happened, each socket once, in the order in which they were found. */
 	struct migrate_record *records;
 	size_t n;
-	__u32 *index; /* of records by cookie, open addressing; index_size is a power of two */
-	size_t index_size;
+	void *known; /* tree of them by their cookies: tsearch(3) */
 	unsigned int namespaces; /* that were searched */
 	int unseen; /* of all_netns: that cannot be found from here; -errno: not known */
 

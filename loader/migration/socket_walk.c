@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* tdestroy() */
 #include <errno.h>
+#include <search.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,60 +46,42 @@ static void handle_signals(bool handle)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-/* The slot of a cookie: its own, or the empty one where it belongs. */
-static __u32 *slot_of(const struct migration *m, __u64 cookie)
+struct known {
+	__u64 cookie;
+	size_t index; /* of its record */
+};
+
+static int by_cookie(const void *a, const void *b)
 {
-	size_t i = cookie * 0x9e3779b97f4a7c15ull >> 32;
+	const struct known *x = a, *y = b;
 
-	for (;; i++) {
-		__u32 *slot = &m->index[i & (m->index_size - 1)];
-
-		if (!*slot || m->records[*slot - 1].cookie == cookie)
-			return slot;
-	}
-}
-
-/* Makes room for one more. */
-static int grow(struct migration *m)
-{
-	size_t size = m->index_size ? 2 * m->index_size : 1024;
-	struct migrate_record *records;
-	__u32 *index;
-
-	if (m->index_size && m->n < m->index_size / 2)
-		return 0;
-	index = calloc(size, sizeof(*index));
-	records = realloc(m->records, size / 2 * sizeof(*records));
-	if (records)
-		m->records = records;
-	if (!index || !records) {
-		free(index);
-		return -ENOMEM;
-	}
-	free(m->index);
-	m->index = index;
-	m->index_size = size;
-	for (size_t i = 0; i < m->n; i++)
-		*slot_of(m, records[i].cookie) = i + 1;
-	return 0;
+	return x->cookie < y->cookie ? -1 : x->cookie > y->cookie;
 }
 
 /* Returns 1 if the socket is new, 0 if it is not, or -errno. The last event of a socket counts. */
 static int note_record(struct migration *m, const struct migrate_record *r)
 {
-	int error = grow(m);
-	__u32 *slot;
+	struct known *new = malloc(sizeof(*new)), **found;
+	struct migrate_record *records = m->records;
 
-	if (error)
-		return error;
-	slot = slot_of(m, r->cookie);
-	if (*slot) {
-		m->records[*slot - 1] = *r;
-		return 0;
+	if (!(m->n & (m->n - 1)))
+		records = reallocarray(records, m->n ? 2 * m->n : 1, sizeof(*records));
+	if (records)
+		m->records = records;
+	if (!new || !records) {
+		free(new);
+		return -ENOMEM;
 	}
-	m->records[m->n++] = *r;
-	*slot = m->n;
-	return 1;
+	*new = (struct known){ r->cookie, m->n };
+	found = tsearch(new, &m->known, by_cookie);
+	if (found && *found == new) {
+		m->records[m->n++] = *r;
+		return 1;
+	}
+	if (found)
+		m->records[(*found)->index] = *r;
+	free(new);
+	return found ? 0 : -ENOMEM;
 }
 
 /* One pass over the namespace that we are in. Returns how many sockets were new, or -errno. */
@@ -236,7 +220,7 @@ void migration_count_others(struct migration *m)
 void migration_free(struct migration *m)
 {
 	free(m->records);
-	free(m->index);
+	tdestroy(m->known, free);
 }
 
 size_t migration_count(const struct migration *m, enum migrate_what what, bool listeners)
