@@ -17,10 +17,6 @@
 
 struct socket_filter;
 
-/*
- * Parses what `bbrctl experiment start` is asked for. This asks the kernel nothing.
- */
-
 /* The options as they were written; NULL: not given. */
 struct experiment_options {
 	struct value_list arms; /* LABEL=CC[:PROFILE] */
@@ -42,6 +38,7 @@ struct experiment_request {
 	__u32 share[EXPERIMENT_ARMS]; /* at the start; sum EXPERIMENT_SHARES */
 };
 
+/* Parses what `bbrctl experiment start` is asked for. This asks the kernel nothing. */
 int experiment_request_parse(const char *name, const struct experiment_options *opt,
 			     const struct socket_filter *filter, struct experiment_request *r);
 
@@ -49,7 +46,6 @@ int experiment_request_parse(const char *name, const struct experiment_options *
 bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
 			       __u64 *ns);
 
-/* Which connections an experiment is about. */
 #define SCOPE_V4_BITS 96 /* of ::ffff:0:0/96 */
 
 /* True if a connection can match both scopes, of experiments in these cgroups. */
@@ -66,10 +62,6 @@ int experiment_arm(const struct experiment *e, const char *label);
 #define SHARE_TEXT_LEN 16
 void share_format(__u32 share, char *buf, size_t size);
 
-/*
- * The arms of an experiment and what they use: instances, their profiles, the kernel's congestion
- * controls.
- */
 /*
  * Checks that each arm's congestion control and profile exist. Fills in the indexes of profiles,
  * and in `assigned` the file descriptors of the instances' maps in which an experiment writes a
@@ -106,9 +98,8 @@ struct plan;
  */
 int plan_refuse_use(const struct plan *plan);
 
-/* An experiment's program in the kernel (experiment/experiment.bpf.c). */
 /*
- * Loads it with the request's values and `first` as the log's first line, then attaches it to the
+ * Loads experiment.bpf.c with the request's values and `first` as the log's first line, then attaches it to the
  * cgroup. That begins the experiment: nothing from before would outlive this process.
  */
 int experiment_program_start(struct experiment_request *r, const int assigned[EXPERIMENT_ARMS],
@@ -170,10 +161,7 @@ struct experiment_block experiment_block_now(const struct experiment *e, __u64 n
  */
 int canary_watch(const struct experiment_handle *h, __u64 every, bool json);
 
-/*
- * Decisions about an experiment, when and why: lines in a log that lives as long as the experiment.
- */
-/* Makes a decision, with the current time. */
+/* Makes a decision, a line of the log that lives as long as the experiment, with the current time. */
 struct experiment_decision decision_make(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
@@ -207,7 +195,6 @@ int guard_status_read(const struct experiment_handle *h, struct guard_status *st
 /* The first guard that fails, or -1. */
 int guard_status_failed(const struct guard_status *status);
 
-/* Shows experiments as text and as JSON. */
 struct json;
 
 /* Print a table of experiments, and all that is known about one. */
