@@ -39,29 +39,23 @@ static int refuse(const struct object *obj, const char *why)
  */
 static int read_file(const struct object *obj, struct embedded *bytes)
 {
-	FILE *f = fopen(obj->file, "re");
-	char *all = NULL, *grown;
-	size_t n = 0, room = 0;
+	FILE *f = fopen(obj->file, "re"), *all;
+	size_t n, size;
+	char part[8192], *begin;
 	int ret = EXIT_DONE;
 
 	if (!f)
 		return err_refused("%s: cannot be opened: %s", obj->file, strerror(errno));
-	do {
-		if (n == room) {
-			room = room ? 2 * room : 1 << 20;
-			grown = room > FILE_MAX ? NULL : realloc(all, room);
-			if (!grown) {
-				ret = refuse(obj, "it is too large for a BPF object");
-				break;
-			}
-			all = grown;
-		}
-		n += fread(all + n, 1, room - n, f);
-	} while (!feof(f) && !ferror(f));
-	if (!ret && ferror(f) && errno != EISDIR)
+	all = mem_need(open_memstream(&begin, &size));
+	while ((n = fread(part, 1, sizeof(part), f)) && ftell(all) < FILE_MAX)
+		fwrite(part, 1, n, all);
+	if (n)
+		ret = refuse(obj, "it is too large for a BPF object");
+	else if (ferror(f) && errno != EISDIR)
 		ret = err_refused("%s: cannot be read: %s", obj->file, strerror(errno));
 	fclose(f);
-	*bytes = (struct embedded){ all, all + n };
+	mem_check(!fclose(all) && begin);
+	*bytes = (struct embedded){ begin, begin + size };
 	return ret;
 }
 

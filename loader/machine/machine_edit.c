@@ -11,6 +11,7 @@
 
 #include "cli/err.h"
 #include "machine/machine.h"
+#include "tuning/ini_file.h"
 #include "tuning/rule_text.h"
 
 #define MAX_NAME 64 /* of a section, as in ini_file.c */
@@ -76,11 +77,7 @@ static char *without_comment(const char *line)
 {
 	char *copy = mem_copy(without_indent(line));
 
-	for (char *c = copy; *c; c++)
-		if (isspace((unsigned char)*c) && c[1] == ';') {
-			*c = 0;
-			break;
-		}
+	ini_cut_comment(copy);
 	return copy;
 }
 

@@ -58,8 +58,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* A comment is a line that begins with ; or #, and what follows a blank and a ; in any other. */
-static void cut_comment(char *line)
+void ini_cut_comment(char *line)
 {
 	if (*line == ';' || *line == '#')
 		*line = 0;
@@ -139,7 +138,7 @@ static int take_line(struct reading *r)
 {
 	char *line = trim(r->line);
 
-	cut_comment(line);
+	ini_cut_comment(line);
 	line = trim(line);
 	if (!*line)
 		return EXIT_DONE;

@@ -27,6 +27,9 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 /* The same for a path, "-" for the standard input. EXIT_USAGE if it cannot be opened. */
 int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void *user);
 
+/* A comment is a line that begins with ; or #, and what follows a blank and a ; in any other. */
+void ini_cut_comment(char *line);
+
 /* The files of a pattern, sorted; none if the folder does not exist. Free them with globfree(). */
 void ini_files_find(const char *pattern, glob_t *found);
 
