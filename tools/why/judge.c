@@ -36,27 +36,6 @@
 /* One BBR keeps at most cwnd_gain BDPs in flight, which is that many minimum RTTs. */
 #define QUEUE_MARGIN 1.2
 
-static const char *const names[WHY_CAUSES] = {
-	[WHY_APPLICATION] = "application",
-	[WHY_RECEIVER] = "receiver",
-	[WHY_SEND_BUFFER] = "send_buffer",
-	[WHY_CWND] = "cwnd",
-	[WHY_PACING] = "pacing",
-	[WHY_POLICER] = "policer",
-	[WHY_LOSSES] = "losses",
-	[WHY_PROBE_RTT] = "probe_rtt",
-	[WHY_STARTUP] = "startup",
-	[WHY_CPU] = "cpu",
-	[WHY_QUEUE] = "queue",
-	[WHY_PATH] = "path",
-	[WHY_UNKNOWN] = "unknown",
-};
-
-const char *why_cause_name(enum why_cause cause)
-{
-	return names[cause];
-}
-
 double why_cubic_rate(double loss, double rtt_us, double mss)
 {
 	double rtt = rtt_us / 1e6, reno, cubic;
@@ -81,14 +60,9 @@ static enum why_cause path_cause(const struct why_window *w)
 	return w->last.has_socket ? WHY_PATH : WHY_UNKNOWN;
 }
 
-static __u64 least_bound(const struct why_reading *r)
-{
-	return r->socket_bound < r->profile_bound ? r->socket_bound : r->profile_bound;
-}
-
 static bool reaches_bound(const struct why_window *w, double shares[WHY_CAUSES])
 {
-	__u64 bound = least_bound(&w->last);
+	__u64 bound = why_bound(&w->last);
 
 	return w->bw ||
 	       (bound != WHY_NO_RATE && shares[WHY_PACING] > 0 &&
@@ -181,121 +155,161 @@ static void add_loss(struct text *t, const struct why_window *w)
 	add(t, "%.2g %% of packets lost", 100 * why_window_loss(w));
 }
 
-static void say_application(const struct why_window *w, struct text *t, struct text *numbers)
-{
-	double time = why_window_ns(w);
+/*
+ * ---- the causes: each function says the sentence and the numbers, and returns what to do
+ */
 
-	if (why_window_is_idle(w) && w->last.is_in_sockmap)
-		add(t, "TCP has nothing to send: the socket is in a sockmap, and what its BPF "
-		       "program redirects does not go through TCP, so there are no ACKs either.");
-	else if (why_window_is_idle(w))
-		add(t, "The application sends nothing.");
+struct saying {
+	struct text sentence, numbers;
+	const struct why_cpu *cpu;
+	const struct why_neighbours *others;
+};
+
+static const char *say_application(const struct why_window *w, struct saying *s)
+{
+	bool is_idle = why_window_is_idle(w), is_redirected = is_idle && w->last.is_in_sockmap;
+
+	if (is_redirected)
+		add(&s->sentence, "TCP has nothing to send: the socket is in a sockmap, and what "
+				  "its BPF program redirects does not go through TCP, so there are "
+				  "no ACKs either.");
 	else
-		add(t, "The application has nothing to send.");
+		add(&s->sentence, is_idle ? "The application sends nothing." :
+					    "The application has nothing to send.");
 	if (w->last.has_socket)
-		add(numbers, "%.0f %% of the time all was ACKed; ", 100 * w->idle_ns / time);
-	add_rate(numbers, "rate ", why_window_rate(w));
+		add(&s->numbers, "%.0f %% of the time all was ACKed; ",
+		    100 * w->idle_ns / why_window_ns(w));
+	add_rate(&s->numbers, "rate ", why_window_rate(w));
+	if (is_redirected)
+		return "Measure where the data goes. bpftool map show (sockmap, sockhash) and "
+		       "bpftool prog show (sk_msg, sk_skb) list the programs that redirect it.";
+	return "Look at the application: give it more data to send, or send it in larger pieces.";
 }
 
-static void say_receiver(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_receiver(const struct why_window *w, struct saying *s)
 {
-	if (w->least_window < w->last.mss)
-		add(t, "The receiver's window closes: its application reads too slowly.");
-	else
-		add(t, "The receiver's window is full: it allows no more data in flight.");
-	add(numbers,
+	add(&s->numbers,
 	    "window %u to %u bytes, %u in flight; the kernel counts %.0f %% rwnd_limited; ",
 	    w->least_window, w->most_window, w->last.unacked, 100 * w->rwnd_ns / why_window_ns(w));
-	add_rtt(numbers, w);
+	add_rtt(&s->numbers, w);
+	if (w->least_window < w->last.mss) {
+		add(&s->sentence,
+		    "The receiver's window closes: its application reads too slowly.");
+		return "Let the receiving application read faster.";
+	}
+	add(&s->sentence, "The receiver's window is full: it allows no more data in flight.");
+	return "On the receiver: raise net.ipv4.tcp_rmem, or remove SO_RCVBUF or "
+	       "TCP_WINDOW_CLAMP.";
 }
 
-static void say_send_buffer(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_send_buffer(const struct why_window *w, struct saying *s)
 {
-	add(t, "The send buffer is too small: all that it holds is in flight.");
-	add(numbers, "buffer %u bytes, %u in flight; the kernel counts %.0f %% sndbuf_limited; ",
+	add(&s->sentence, "The send buffer is too small: all that it holds is in flight.");
+	add(&s->numbers,
+	    "buffer %u bytes, %u in flight; the kernel counts %.0f %% sndbuf_limited; ",
 	    w->last.sndbuf, w->last.unacked, 100 * w->sndbuf_ns / why_window_ns(w));
-	add_rtt(numbers, w);
+	add_rtt(&s->numbers, w);
+	return "Remove SO_SNDBUF from the application, or raise net.ipv4.tcp_wmem.";
 }
 
-static void say_cwnd(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_cwnd(const struct why_window *w, struct saying *s)
 {
 	const struct why_reading *r = &w->last;
 
-	if (r->has_socket && r->cwnd_clamp <= r->cwnd)
-		add(t, "The route's bound on the congestion window (cwnd lock) limits it.");
-	else
-		add(t, "The congestion window is full, and the path has no queue.");
-	add(numbers, "cwnd %u, %u in flight; ", r->cwnd, r->inflight);
-	add_rtt(numbers, w);
+	add(&s->numbers, "cwnd %u, %u in flight; ", r->cwnd, r->inflight);
+	add_rtt(&s->numbers, w);
+	if (r->has_socket && r->cwnd_clamp <= r->cwnd) {
+		add(&s->sentence,
+		    "The route's bound on the congestion window (cwnd lock) limits it.");
+		return "Remove `cwnd` from the route: ip route show.";
+	}
+	add(&s->sentence, "The congestion window is full, and the path has no queue.");
+	return "With BBR: raise cwnd_gain or max_cwnd (bbrctl set). Otherwise: the window grows "
+	       "with time.";
 }
 
-static void say_pacing(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_pacing(const struct why_window *w, struct saying *s)
 {
 	const struct why_reading *r = &w->last;
 
-	if (r->socket_bound <= r->profile_bound)
-		add(t, "SO_MAX_PACING_RATE bounds its rate.");
-	else
-		add(t, "Its profile's max_pacing_rate or pacing_rate bounds its rate.");
-	add_rate(numbers, "bound ", least_bound(r));
-	add_rate(numbers, ", rate ", why_window_rate(w));
+	add_rate(&s->numbers, "bound ", why_bound(r));
+	add_rate(&s->numbers, ", rate ", why_window_rate(w));
+	if (r->socket_bound <= r->profile_bound) {
+		add(&s->sentence, "SO_MAX_PACING_RATE bounds its rate.");
+		return "Raise SO_MAX_PACING_RATE in the application.";
+	}
+	add(&s->sentence, "Its profile's max_pacing_rate or pacing_rate bounds its rate.");
+	return "Raise max_pacing_rate or pacing_rate of its profile (bbrctl set); 0bit turns it "
+	       "off.";
 }
 
-static void say_policer(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_policer(const struct why_window *w, struct saying *s)
 {
-	add(t, "A policer on the path drops what is above its rate.");
-	add_rate(numbers, "policer's rate ", w->policer_rate);
-	add_rate(numbers, ", rate ", why_window_rate(w));
-	add(numbers, ", ");
-	add_loss(numbers, w);
+	add(&s->sentence, "A policer on the path drops what is above its rate.");
+	add_rate(&s->numbers, "policer's rate ", w->policer_rate);
+	add_rate(&s->numbers, ", rate ", why_window_rate(w));
+	add(&s->numbers, ", ");
+	add_loss(&s->numbers, w);
+	return "Ask the provider for a higher rate, or for a shaper in place of the policer.";
 }
 
-static void say_losses(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_losses(const struct why_window *w, struct saying *s)
 {
-	double loss = why_window_loss(w), cubic;
+	double loss = why_window_loss(w);
+	double cubic = why_cubic_rate(loss, why_window_rtt(w), w->last.mss);
 
-	cubic = why_cubic_rate(loss, why_window_rtt(w), w->last.mss);
-	if (path_cause(w) == WHY_QUEUE)
-		add(t, "A queue on the path overflows, and packets are lost.");
-	else
-		add(t, "Packets are lost without a queue on the path.");
+	add(&s->sentence, path_cause(w) == WHY_QUEUE ?
+				  "A queue on the path overflows, and packets are lost." :
+				  "Packets are lost without a queue on the path.");
 	if (w->policed_lost)
-		add(t, " BBR took that for a policer, but losses continue at its rate.");
+		add(&s->sentence, " BBR took that for a policer, but losses continue at its rate.");
 	else if (!w->last.reacts_to_losses)
-		add(t, " BBR version 1 does not slow down for losses.");
-	add_loss(numbers, w);
-	add_rate(numbers, ", rate ", why_window_rate(w));
+		add(&s->sentence, " BBR version 1 does not slow down for losses.");
+	add_loss(&s->numbers, w);
+	add_rate(&s->numbers, ", rate ", why_window_rate(w));
 	if (cubic > 0)
-		add_rate(numbers, "; CUBIC would get at most ", cubic);
+		add_rate(&s->numbers, "; CUBIC would get at most ", cubic);
 	if (w->last.mode != WHY_MODE_NONE && !w->last.reacts_to_losses)
-		add(numbers, "; BBR version 3 would %s",
+		add(&s->numbers, "; BBR version 3 would %s",
 		    loss > BBR3_LOSS ? "slow down" : "not slow down");
-	add(numbers, "; ");
-	add_rtt(numbers, w);
+	add(&s->numbers, "; ");
+	add_rtt(&s->numbers, w);
+	if (w->last.reacts_to_losses)
+		return "Look for a bad link. BBR version 1 does not slow down for losses: try it.";
+	return "Look for a bad link or a small buffer on the path: each loss costs a "
+	       "retransmission.";
 }
 
-static void say_probe_rtt(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_probe_rtt(const struct why_window *w, struct saying *s)
 {
-	add(t, "BBR keeps few packets in flight to measure the minimum RTT.");
-	add(numbers, "%.2g %% of the time; ", 100 * w->ns[WHY_PROBE_RTT] / why_window_ns(w));
-	add_rtt(numbers, w);
+	add(&s->sentence, "BBR keeps few packets in flight to measure the minimum RTT.");
+	add(&s->numbers, "%.2g %% of the time; ", 100 * w->ns[WHY_PROBE_RTT] / why_window_ns(w));
+	add_rtt(&s->numbers, w);
+	return "If it matters: probe less often (min_rtt_win or probe_rtt_win) or shorter.";
 }
 
-static void say_startup(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_startup(const struct why_window *w, struct saying *s)
 {
-	add(t, "The connection is still starting: its rate grows each round trip.");
-	add_rate(numbers, "rate ", why_window_rate(w));
-	add(numbers, ", cwnd %u", w->last.cwnd);
+	add(&s->sentence, "The connection is still starting: its rate grows each round trip.");
+	add_rate(&s->numbers, "rate ", why_window_rate(w));
+	add(&s->numbers, ", cwnd %u", w->last.cwnd);
+	return "Nothing, if it is young. Keep connections open for several transfers.";
 }
 
-static void say_cpu(const struct why_cpu *cpu, struct text *t, struct text *numbers)
+static const char *say_cpu(const struct why_window *w, struct saying *s)
 {
-	add(t, "CPU %u of this machine, which processes its ACKs, is fully busy.", cpu->number);
-	add(numbers,
+	const struct why_cpu *cpu = s->cpu;
+
+	(void)w;
+	add(&s->sentence, "CPU %u of this machine, which processes its ACKs, is fully busy.",
+	    cpu->number);
+	add(&s->numbers,
 	    "busy %.0f %%, softirq %.0f %%, stolen %.0f %%; packets were deferred %llu times "
 	    "(time_squeeze), %llu were dropped from the backlog",
 	    100 * cpu->busy, 100 * cpu->softirq, 100 * cpu->stolen,
 	    (unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
+	return "Spread packets over more CPUs (RSS, RPS), turn on GRO, or use fewer packets "
+	       "(TSO).";
 }
 
 /* True if the RTT is longer than one BBR alone would make it. */
@@ -305,30 +319,32 @@ static bool is_above_own(const struct why_window *w)
 	       why_window_rtt(w) > QUEUE_MARGIN * w->last.cwnd_gain / 256.0 * w->min_rtt_us;
 }
 
-static void say_queue(const struct why_window *w, const struct why_neighbours *others,
-		      struct text *t, struct text *numbers)
+static const char *say_queue(const struct why_window *w, struct saying *s)
 {
-	add(t, "The path has a queue: the RTT is %.2g times its minimum.",
+	const struct why_neighbours *others = s->others;
+
+	add(&s->sentence, "The path has a queue: the RTT is %.2g times its minimum.",
 	    why_window_rtt(w) / w->min_rtt_us);
 	if (is_above_own(w))
-		add(t, " Other connections fill it: BBR alone would keep it shorter.");
+		add(&s->sentence, " Other connections fill it: BBR alone would keep it shorter.");
 	else if (others->n)
-		add(t, " This connection fills it, or others do, such as %u of this machine.",
+		add(&s->sentence,
+		    " This connection fills it, or others do, such as %u of this machine.",
 		    others->n);
 	else
-		add(t, " This connection fills it, or others do that this machine cannot see.");
-	add_rtt(numbers, w);
-	add_rate(numbers, "; rate ", why_window_rate(w));
+		add(&s->sentence,
+		    " This connection fills it, or others do that this machine cannot see.");
+	add_rtt(&s->numbers, w);
+	add_rate(&s->numbers, "; rate ", why_window_rate(w));
 	if (others->n)
-		add_rate(numbers, "; the others of this machine to the same prefix ", others->rate);
+		add_rate(&s->numbers, "; the others of this machine to the same prefix ",
+			 others->rate);
+	return "A fair queue at the bottleneck (fq_codel, cake), or BBR for the connections that "
+	       "fill it.";
 }
 
-static void say_path(const struct why_window *w, struct text *t, struct text *numbers)
+static void add_rates(struct text *numbers, const struct why_window *w)
 {
-	if (w->bw)
-		add(t, "The path's bottleneck limits it: BBR sends at the rate that it measures.");
-	else
-		add(t, "Only the rate of the path limits it, nothing on this machine.");
 	add_rate(numbers, "rate ", why_window_rate(w));
 	if (w->bw)
 		add_rate(numbers, ", bandwidth ", w->bw);
@@ -336,119 +352,45 @@ static void say_path(const struct why_window *w, struct text *t, struct text *nu
 	add_rtt(numbers, w);
 }
 
-static void say_unknown(const struct why_window *w, struct text *t, struct text *numbers)
+static const char *say_path(const struct why_window *w, struct saying *s)
 {
-	add(t, "The path's bottleneck, the receiver's window, the send buffer or a bound on its "
-	       "pacing rate: a recording does not tell which.");
-	add_rate(numbers, "rate ", why_window_rate(w));
-	if (w->bw)
-		add_rate(numbers, ", bandwidth ", w->bw);
-	add(numbers, "; ");
-	add_rtt(numbers, w);
+	add(&s->sentence,
+	    w->bw ? "The path's bottleneck limits it: BBR sends at the rate that it measures." :
+		    "Only the rate of the path limits it, nothing on this machine.");
+	add_rates(&s->numbers, w);
+	return "Nothing on this machine: only a faster path helps.";
 }
 
-static const char *advice(enum why_cause cause, const struct why_window *w)
+static const char *say_unknown(const struct why_window *w, struct saying *s)
 {
-	switch (cause) {
-	case WHY_APPLICATION:
-		if (why_window_is_idle(w) && w->last.is_in_sockmap)
-			return "Measure where the data goes. bpftool map show (sockmap, sockhash) "
-			       "and "
-			       "bpftool prog show (sk_msg, sk_skb) list the programs that redirect "
-			       "it.";
-		return "Look at the application: give it more data to send, or send it in larger "
-		       "pieces.";
-	case WHY_RECEIVER:
-		return w->least_window < w->last.mss ?
-			       "Let the receiving application read faster." :
-			       "On the receiver: raise net.ipv4.tcp_rmem, or remove SO_RCVBUF or "
-			       "TCP_WINDOW_CLAMP.";
-	case WHY_SEND_BUFFER:
-		return "Remove SO_SNDBUF from the application, or raise net.ipv4.tcp_wmem.";
-	case WHY_CWND:
-		return w->last.has_socket && w->last.cwnd_clamp <= w->last.cwnd ?
-			       "Remove `cwnd` from the route: ip route show." :
-			       "With BBR: raise cwnd_gain or max_cwnd (bbrctl set). Otherwise: "
-			       "the window "
-			       "grows with time.";
-	case WHY_PACING:
-		return w->last.socket_bound <= w->last.profile_bound ?
-			       "Raise SO_MAX_PACING_RATE in the application." :
-			       "Raise max_pacing_rate or pacing_rate of its profile (bbrctl set); "
-			       "0bit turns it off.";
-	case WHY_POLICER:
-		return "Ask the provider for a higher rate, or for a shaper in place of the "
-		       "policer.";
-	case WHY_LOSSES:
-		return w->last.reacts_to_losses ?
-			       "Look for a bad link. BBR version 1 does not slow down for losses: "
-			       "try it." :
-			       "Look for a bad link or a small buffer on the path: each loss costs "
-			       "a retransmission.";
-	case WHY_PROBE_RTT:
-		return "If it matters: probe less often (min_rtt_win or probe_rtt_win) or shorter.";
-	case WHY_STARTUP:
-		return "Nothing, if it is young. Keep connections open for several transfers.";
-	case WHY_CPU:
-		return "Spread packets over more CPUs (RSS, RPS), turn on GRO, or use fewer "
-		       "packets (TSO).";
-	case WHY_QUEUE:
-		return "A fair queue at the bottleneck (fq_codel, cake), or BBR for the "
-		       "connections that "
-		       "fill it.";
-	case WHY_PATH:
-		return "Nothing on this machine: only a faster path helps.";
-	default:
-		return "Run bbrmon why without --read, while the connection is open.";
-	}
+	add(&s->sentence, "The path's bottleneck, the receiver's window, the send buffer or a "
+			  "bound on its pacing rate: a recording does not tell which.");
+	add_rates(&s->numbers, w);
+	return "Run bbrmon why without --read, while the connection is open.";
 }
 
-static void say(struct why_verdict *v, const struct why_window *w, const struct why_cpu *cpu,
-		const struct why_neighbours *others)
-{
-	struct text t = { .to = v->sentence }, numbers = { .to = v->numbers };
+static const struct {
+	const char *name;
+	const char *(*say)(const struct why_window *w, struct saying *s);
+} causes[WHY_CAUSES] = {
+	[WHY_APPLICATION] = { "application", say_application },
+	[WHY_RECEIVER] = { "receiver", say_receiver },
+	[WHY_SEND_BUFFER] = { "send_buffer", say_send_buffer },
+	[WHY_CWND] = { "cwnd", say_cwnd },
+	[WHY_PACING] = { "pacing", say_pacing },
+	[WHY_POLICER] = { "policer", say_policer },
+	[WHY_LOSSES] = { "losses", say_losses },
+	[WHY_PROBE_RTT] = { "probe_rtt", say_probe_rtt },
+	[WHY_STARTUP] = { "startup", say_startup },
+	[WHY_CPU] = { "cpu", say_cpu },
+	[WHY_QUEUE] = { "queue", say_queue },
+	[WHY_PATH] = { "path", say_path },
+	[WHY_UNKNOWN] = { "unknown", say_unknown },
+};
 
-	switch (v->cause) {
-	case WHY_APPLICATION:
-		say_application(w, &t, &numbers);
-		break;
-	case WHY_RECEIVER:
-		say_receiver(w, &t, &numbers);
-		break;
-	case WHY_SEND_BUFFER:
-		say_send_buffer(w, &t, &numbers);
-		break;
-	case WHY_CWND:
-		say_cwnd(w, &t, &numbers);
-		break;
-	case WHY_PACING:
-		say_pacing(w, &t, &numbers);
-		break;
-	case WHY_POLICER:
-		say_policer(w, &t, &numbers);
-		break;
-	case WHY_LOSSES:
-		say_losses(w, &t, &numbers);
-		break;
-	case WHY_PROBE_RTT:
-		say_probe_rtt(w, &t, &numbers);
-		break;
-	case WHY_STARTUP:
-		say_startup(w, &t, &numbers);
-		break;
-	case WHY_CPU:
-		say_cpu(cpu, &t, &numbers);
-		break;
-	case WHY_QUEUE:
-		say_queue(w, others, &t, &numbers);
-		break;
-	case WHY_PATH:
-		say_path(w, &t, &numbers);
-		break;
-	default:
-		say_unknown(w, &t, &numbers);
-	}
-	v->advice = advice(v->cause, w);
+const char *why_cause_name(enum why_cause cause)
+{
+	return causes[cause].name;
 }
 
 static int by_share(const void *a, const void *b)
@@ -471,12 +413,16 @@ void why_judge(const struct why_window *w, const struct why_cpu *cpu,
 	why_shares(w, cpu, shares);
 	for (int i = 0; i < WHY_CAUSES; i++) {
 		struct why_verdict *v = &answer->verdicts[answer->n];
+		struct saying s = { .sentence.to = v->sentence,
+				    .numbers.to = v->numbers,
+				    .cpu = cpu,
+				    .others = others };
 
 		if (shares[i] < (i == WHY_PROBE_RTT ? LEAST_PROBE_RTT : LEAST_SHARE))
 			continue;
 		v->cause = i;
 		v->share = shares[i];
-		say(v, w, cpu, others);
+		v->advice = causes[i].say(w, &s);
 		answer->n++;
 	}
 	qsort(answer->verdicts, answer->n, sizeof(*answer->verdicts), by_share);

@@ -91,6 +91,8 @@ void why_window_begin(struct why_window *w);
 /* Readings come in the order of their time; one that is not later than the last is ignored. */
 void why_window_add(struct why_window *w, const struct why_reading *r);
 
+/* The lower of its two bounds on the pacing rate. */
+__u64 why_bound(const struct why_reading *r);
 /* What limits a connection at the moment of a reading, were it to send. */
 enum why_cause why_cause_now(const struct why_reading *r);
 

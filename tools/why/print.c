@@ -70,8 +70,7 @@ static void add_us(struct json *j, const char *key, bool is_known, double ns)
 static void add_numbers(struct json *j, const struct why_window *w)
 {
 	bool has_socket = w->last.has_socket;
-	__u64 bound = w->last.socket_bound < w->last.profile_bound ? w->last.socket_bound :
-								     w->last.profile_bound;
+	__u64 bound = why_bound(&w->last);
 
 	json_add_number(j, "seconds", why_window_ns(w) / NS_PER_S);
 	json_add_int(j, "readings", w->readings);

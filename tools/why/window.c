@@ -60,7 +60,7 @@ static bool is_receiver_full(const struct why_reading *r)
 	       (r->unacked >= WINDOW_FULL * r->snd_wnd || r->snd_wnd - r->unacked < r->mss);
 }
 
-static __u64 least_bound(const struct why_reading *r)
+__u64 why_bound(const struct why_reading *r)
 {
 	return r->socket_bound < r->profile_bound ? r->socket_bound : r->profile_bound;
 }
@@ -71,7 +71,7 @@ static __u64 least_bound(const struct why_reading *r)
  */
 static bool is_bounded(const struct why_reading *r)
 {
-	__u64 bound = least_bound(r);
+	__u64 bound = why_bound(r);
 
 	if (!r->has_socket || bound == WHY_NO_RATE)
 		return false;
