@@ -11,6 +11,18 @@
 #include "output_file.h"
 #include "verbs.h"
 
+int refuse_conflicts(const char *verb, const struct conflict *list)
+{
+	for (; list->what; list++) {
+		if (!list->is_there)
+			continue;
+		err("%s: %s: %s", verb, list->what, list->why);
+		remedy("%s", list->what_to_do);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
 bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;

@@ -38,6 +38,15 @@ void complete_group_by(const struct completion *c);
 extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_OF(record),
 	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);
 
+/* Options that do not go together. */
+struct conflict {
+	bool is_there;
+	const char *what, *why, *what_to_do; /* what NULL ends a list */
+};
+
+/* Refuses the first one that is there, and returns EXIT_USAGE. EXIT_DONE: there is none. */
+int refuse_conflicts(const char *verb, const struct conflict *list);
+
 bool is_same_file(const char *a, const char *b); /* both are there, and one file */
 bool is_same_output(const char *a, const char *b); /* one of them would overwrite the other */
 bool wants_colour(void); /* NO_COLOR is not set */

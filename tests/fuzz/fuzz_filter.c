@@ -57,15 +57,15 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return stderr ? atexit(report) : -1;
 }
 
-static bool find_cgroup(const char *option, const char *path, __u64 *id)
+static int find_cgroup(const char *option, const char *path, __u64 *id)
 {
 	if (path[0] != '/') {
 		err("%s %s: no such cgroup", option, path);
 		no_cgroup++;
-		return false;
+		return EXIT_USAGE;
 	}
 	*id = strlen(path);
-	return true;
+	return EXIT_DONE;
 }
 
 static bool find_device(void *ctx, const char *option, const char *name,

@@ -414,30 +414,19 @@ static void init(void *options)
 	x->config.request.interval_ns = NS_PER_S;
 }
 
-/* Refuses what does not go together; -1: it does. */
-static int check_groups(const struct export *x)
-{
-	if (x->config.read && (x->by == BY_CGROUP || x->by == BY_PROCESS)) {
-		err("export: --by: recordings have neither cgroups nor processes");
-		remedy("--by prefix, --by netns, or remove --read");
-		return EXIT_USAGE;
-	}
-	if (x->largest && !x->by) {
-		err("export: --largest: there are no groups");
-		remedy("add --by WHAT");
-		return EXIT_USAGE;
-	}
-	return -1;
-}
-
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct export *x = options;
+	const struct conflict conflicts[] = {
+		NO_GROUPS_IN(x->config.read, x->by),
+		NO_LARGEST(x->largest, x->by),
+		{},
+	};
 	int ret = watch_filter(&x->config, argc - 1, argv + 1);
 
 	if (ret < 0)
-		ret = check_groups(x);
-	if (ret < 0)
+		ret = refuse_conflicts("export", conflicts);
+	if (!ret)
 		ret = run(x);
 	watch_config_free(&x->config);
 	return ret;

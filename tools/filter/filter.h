@@ -95,11 +95,11 @@ struct filter {
 
 /*
  * Looks up names of the system: cgroups by path, devices by name. Each function gets the word
- * before the value for its message, and returns false after printing what is wrong.
+ * before the value for its message, and prints what is wrong.
  */
 struct filter_system {
-	bool (*cgroup)(const char *option, const char *path, __u64 *id);
-	/* The caller frees *list. */
+	int (*cgroup)(const char *option, const char *path, __u64 *id); /* an exit status */
+	/* Returns false if there is none. The caller frees *list. */
 	bool (*device)(void *ctx, const char *option, const char *name, struct filter_device **list,
 		       int *n);
 	void *ctx;

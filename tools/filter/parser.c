@@ -534,7 +534,7 @@ static bool parse_value(struct expression *x, const char *word, struct filter_no
 	case FILTER_MARK:
 		return parse_mark_and_mask(x, word, node, value);
 	case FILTER_CGROUP:
-		return x->system->cgroup(word, value, &node->cgroup) ||
+		return x->system->cgroup(word, value, &node->cgroup) == EXIT_DONE ||
 		       point(x, x->word_at, "the path of a cgroup");
 	case FILTER_DEVICE:
 		return find_device(x, word, node, value);

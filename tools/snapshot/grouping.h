@@ -72,6 +72,14 @@ extern const char *const group_by_names[]; /* "" for BY_NONE; NULL ends them */
 /* Parses the value of --by into an enum group_by. */
 bool option_group_by(const char *option, const char *s, void *to);
 
+/* For refuse_conflicts(): what --by and --largest cannot have. */
+#define NO_GROUPS_IN(read, by)                             \
+	{ (read) && (by) && (by) < BY_PREFIX, "--by",      \
+	  "recordings have neither cgroups nor processes", \
+	  "--by prefix, --by netns, or remove --read" }
+#define NO_LARGEST(largest, by) \
+	{ (largest) && !(by), "--largest", "there are no groups", "add --by WHAT" }
+
 struct grouping {
 	enum group_by by;
 	bool has_no_pids; /* all processes of a name are one group */

@@ -242,11 +242,6 @@ static void free_all(struct taking *t)
 	free(t->is_seen);
 }
 
-static bool find_cgroup(const char *option, const char *path, __u64 *id)
-{
-	return cgroup_id(option, path, id) == EXIT_DONE;
-}
-
 struct device_search {
 	const char *name;
 	struct filter_device *list;
@@ -303,7 +298,7 @@ static bool parse_order(struct taking *t, const struct known *known)
 
 static int parse_request(struct taking *t, int argc, char **argv)
 {
-	const struct filter_system system = { find_cgroup, find_device, t };
+	const struct filter_system system = { cgroup_id, find_device, t };
 	const struct known known = { t->read, recording_described };
 
 	return filter_parse_words(&t->filter, argc, argv, &system, &known) &&
@@ -319,10 +314,7 @@ static int check_options(const struct taking *t)
 	static const char not_recorded[] = "recordings do not have it";
 	static const char leave_away[] = "remove it, or --read";
 
-	const struct {
-		bool is_wrong;
-		const char *what, *why, *what_to_do;
-	} checks[] = {
+	const struct conflict conflicts[] = {
 		{ t->read && t->processes, "--processes", not_recorded, leave_away },
 		{ t->read && t->with_cgroup, "--cgroup", not_recorded, leave_away },
 		{ t->read && t->netns, "--netns",
@@ -332,25 +324,16 @@ static int check_options(const struct taking *t)
 		  "recordings have no state, fwmark, cgroup or dev",
 		  "remove these conditions, or --read" },
 		{ !t->read && t->at_ns, "--at", "it is a time in a recording", "add --read FILE" },
-		{ t->read && t->summary.grouping.by < BY_PREFIX && t->summary.grouping.by, "--by",
-		  "recordings have neither cgroups nor processes",
-		  "--by prefix, --by netns, or remove --read" },
-		{ t->summary.largest && !t->summary.grouping.by, "--largest", "there are no groups",
-		  "add --by WHAT" },
+		NO_GROUPS_IN(t->read, t->summary.grouping.by),
+		NO_LARGEST(t->summary.largest, t->summary.grouping.by),
 		{ t->order.reverse && !t->sort, "--reverse", "there is no order to reverse",
 		  "add --sort KEY" },
 		{ t->summed && t->order.n, "--sort", "totals are always in the same order",
 		  "remove it, or --summary" },
+		{},
 	};
 
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-		if (!checks[i].is_wrong)
-			continue;
-		err("snapshot: %s: %s", checks[i].what, checks[i].why);
-		remedy("%s", checks[i].what_to_do);
-		return EXIT_USAGE;
-	}
-	return EXIT_DONE;
+	return refuse_conflicts("snapshot", conflicts);
 }
 
 #define MEMBER(m) offsetof(struct taking, m)

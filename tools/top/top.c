@@ -176,6 +176,10 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct top *t = options;
+	const struct conflict conflicts[] = {
+		NO_GROUPS_IN(t->config.read, t->view.grouping.by),
+		{},
+	};
 	int ret = watch_filter(&t->config, argc - 1, argv + 1);
 
 	t->batch |= t->json;
@@ -188,13 +192,10 @@ static int run_verb(void *options, int argc, char **argv)
 		err("top: --count and --width need --batch");
 		ret = EXIT_USAGE;
 	}
-	if (ret < 0 && t->config.read && t->view.grouping.by && t->view.grouping.by < BY_PREFIX) {
-		err("top: --by: recordings have neither cgroups nor processes");
-		remedy("--by prefix, --by netns, or remove --read");
-		ret = EXIT_USAGE;
-	}
 	t->view.reverse ^= t->reverse;
 	if (ret < 0)
+		ret = refuse_conflicts("top", conflicts);
+	if (!ret)
 		ret = run(t);
 	watch_config_free(&t->config);
 	return ret;

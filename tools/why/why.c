@@ -150,14 +150,9 @@ static void free_all(struct asking *a)
 
 /* ---- options */
 
-static bool find_cgroup(const char *option, const char *path, __u64 *id)
-{
-	return cgroup_id(option, path, id) == EXIT_DONE;
-}
-
 static int parse_request(struct asking *a, int argc, char **argv)
 {
-	const struct filter_system system = { .cgroup = find_cgroup };
+	const struct filter_system system = { .cgroup = cgroup_id };
 	const struct known known = { a->read, recording_described };
 
 	return filter_parse_words(&a->filter, argc, argv, &system, &known) &&
@@ -166,35 +161,26 @@ static int parse_request(struct asking *a, int argc, char **argv)
 		       EXIT_USAGE;
 }
 
-static int refuse(const char *what, const char *why, const char *what_to_do)
-{
-	err("why: %s: %s", what, why);
-	remedy("%s", what_to_do);
-	return EXIT_USAGE;
-}
-
 /* Refuses options that do not go together. */
 static int check_options(const struct asking *a)
 {
-	if (a->read && a->netns)
-		return refuse("--netns",
-			      "it belongs to this machine, and the recording may come from another",
-			      "remove it, or --read");
-	if (a->read && (a->grouping.by == BY_CGROUP || a->grouping.by == BY_PROCESS))
-		return refuse("--by", "recordings have neither cgroups nor processes",
-			      "--by prefix, --by netns, or remove --read");
-	if (a->read && a->filter.needs_socket)
-		return refuse("filter", "recordings have no state, fwmark, cgroup or dev",
-			      "remove these conditions, or --read");
-	if (a->read && a->for_ns)
-		return refuse("--for", "it is how long live connections are watched",
-			      "--from and --to select a part of the recording");
-	if (a->largest && !a->grouping.by)
-		return refuse("--largest", "there are no groups", "add --by WHAT");
-	if (!a->read && (a->from_ns || a->until_ns))
-		return refuse("--from and --to", "they are times in a recording",
-			      "add --read FILE, or use --for");
-	return EXIT_DONE;
+	const struct conflict conflicts[] = {
+		{ a->read && a->netns, "--netns",
+		  "it belongs to this machine, and the recording may come from another",
+		  "remove it, or --read" },
+		NO_GROUPS_IN(a->read, a->grouping.by),
+		{ a->read && a->filter.needs_socket, "filter",
+		  "recordings have no state, fwmark, cgroup or dev",
+		  "remove these conditions, or --read" },
+		{ a->read && a->for_ns, "--for", "it is how long live connections are watched",
+		  "--from and --to select a part of the recording" },
+		NO_LARGEST(a->largest, a->grouping.by),
+		{ !a->read && (a->from_ns || a->until_ns), "--from and --to",
+		  "they are times in a recording", "add --read FILE, or use --for" },
+		{},
+	};
+
+	return refuse_conflicts("why", conflicts);
 }
 
 #define MEMBER(m) offsetof(struct asking, m)
