@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "cli/err.h"
-#include "output_file.h"
 #include "verbs.h"
 
 int refuse_conflicts(const char *verb, const struct conflict *list)

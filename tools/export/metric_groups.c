@@ -3,7 +3,6 @@
  * Counters of groups of connections. Only the largest groups have their own time series. A counter
  * may not fall, so a group that gets series begins at 0, and one that loses them loses its counts.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/text.h"

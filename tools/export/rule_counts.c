@@ -8,7 +8,6 @@
 #include "kernel/rule_lookup.h"
 #include "metrics.h"
 #include "cli/err.h"
-#include "verbs.h"
 
 #define NUMBER_LEN 16
 

@@ -6,7 +6,6 @@
 
 #include <bpf/bpf.h>
 
-#include "bpf_bbr/abi.h"
 #include "bpf_bbr/snapshot.h"
 #include "cli/err.h"
 #include "event/event.h"

@@ -3,7 +3,6 @@
  * bbrmon record: writes events to a file.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

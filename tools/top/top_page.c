@@ -4,11 +4,8 @@
  */
 #include <curses.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <arpa/inet.h>
 
 #include "address.h"
 #include "event/event.h"

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <arpa/inet.h>
-
-#include "address.h"
 #include "event/event.h"
 #include "event/field.h"
 #include "top_table.h"

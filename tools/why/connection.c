@@ -2,7 +2,6 @@
 /*
  * The connections of a window, and readings of them from what the kernel and BBR say.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

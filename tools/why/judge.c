@@ -7,7 +7,6 @@
 
 #include "cli/units.h"
 #include "judge.h"
-#include "kernel/clock.h"
 
 #define LEAST_SHARE 0.05
 #define LEAST_PROBE_RTT 0.01 /* it takes a fiftieth of the time at most, unless tuned */

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "bpf_calls.h"
 #include "cli/err.h"
 #include "kernel/clock.h"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <arpa/inet.h>
 
 #include "cli/err.h"
 #include "kernel/clock.h"

@@ -3,7 +3,6 @@
  * bbrmon why: what limits each connection.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cgroup/cgroup.h"
@@ -11,7 +10,6 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/options.h"
-#include "cli/units.h"
 #include "filter/filter.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
