@@ -127,36 +127,24 @@ static __u64 growth(__u64 first, __u64 last)
 	return last > first ? last - first : 0;
 }
 
-__u64 flow_bytes_acked(const struct flow *flow)
+struct flow_growth flow_growth(const struct flow *flow)
 {
-	return growth(flow->first.bytes_acked, flow->last.bytes_acked);
-}
+	const struct bbr_event *first = &flow->first, *last = &flow->last;
 
-__u64 flow_bytes_retrans(const struct flow *flow)
-{
-	return growth(flow->first.bytes_retrans, flow->last.bytes_retrans);
-}
-
-__u64 flow_bytes_sent(const struct flow *flow)
-{
-	return growth(flow->first.bytes_sent, flow->last.bytes_sent);
-}
-
-__u32 flow_lost(const struct flow *flow)
-{
-	return growth(flow->first.lost, flow->last.lost);
-}
-
-__u64 flow_duration_ns(const struct flow *flow)
-{
-	return growth(flow->first.time_ns, flow->last.time_ns);
+	return (struct flow_growth){
+		.ns = growth(first->time_ns, last->time_ns),
+		.bytes_acked = growth(first->bytes_acked, last->bytes_acked),
+		.bytes_sent = growth(first->bytes_sent, last->bytes_sent),
+		.bytes_retrans = growth(first->bytes_retrans, last->bytes_retrans),
+		.lost = growth(first->lost, last->lost),
+	};
 }
 
 double flow_mean_bps(const struct flow *flow)
 {
-	__u64 ns = flow_duration_ns(flow);
+	struct flow_growth grown = flow_growth(flow);
 
-	return ns ? (double)flow_bytes_acked(flow) * 8 * NS_PER_S / ns : 0;
+	return grown.ns ? (double)grown.bytes_acked * 8 * NS_PER_S / grown.ns : 0;
 }
 
 /* Each power of two has this many buckets: they tell 6 bits after a number's highest one. */

@@ -79,11 +79,12 @@ bool flow_sends(const struct flow *flow);
 unsigned int flows_sending(const struct flows *f);
 
 /* Between its first and its last event. */
-__u64 flow_bytes_acked(const struct flow *flow);
-__u64 flow_bytes_retrans(const struct flow *flow);
-__u64 flow_bytes_sent(const struct flow *flow);
-__u32 flow_lost(const struct flow *flow);
-__u64 flow_duration_ns(const struct flow *flow);
+struct flow_growth {
+	__u64 ns, bytes_acked, bytes_sent, bytes_retrans;
+	__u64 lost; /* packets */
+};
+
+struct flow_growth flow_growth(const struct flow *flow);
 double flow_mean_bps(const struct flow *flow);
 
 /*

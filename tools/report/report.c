@@ -133,9 +133,10 @@ static int read_recording(struct reading *r, event_handler handle)
 static int by_size(const void *a, const void *b)
 {
 	const struct flow *x = *(struct flow *const *)a, *y = *(struct flow *const *)b;
+	__u64 p = flow_growth(x).bytes_acked, q = flow_growth(y).bytes_acked;
 
-	if (flow_bytes_acked(x) != flow_bytes_acked(y))
-		return flow_bytes_acked(x) > flow_bytes_acked(y) ? -1 : 1;
+	if (p != q)
+		return p > q ? -1 : 1;
 	return x->number < y->number ? -1 : 1;
 }
 

@@ -5,9 +5,11 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
+#include "cli/err.h"
 #include "cli/json.h"
 #include "event/event.h"
 #include "event/field.h"
@@ -47,13 +49,14 @@ static void add_intervals(struct json *j, const char *key, const __u64 *values, 
 	json_close(j);
 }
 
-/* True if one of the flows before this one has the same algorithm. */
-static bool is_known(const struct report *r, unsigned int flow)
+/* The first flow that has this flow's algorithm. */
+static unsigned int first_of(const struct report *r, unsigned int flow)
 {
-	for (unsigned int i = 0; i < flow; i++)
-		if (r->shown[i]->algorithm == r->shown[flow]->algorithm)
-			return true;
-	return false;
+	unsigned int i = 0;
+
+	while (r->shown[i]->algorithm != r->shown[flow]->algorithm)
+		i++;
+	return i;
 }
 
 /*
@@ -65,41 +68,34 @@ static const char *curves_key(char buf[KEY_LEN], const struct report *r, unsigne
 	const struct algorithm *a = r->shown[flow]->algorithm;
 	unsigned int number = 1;
 
-	for (unsigned int i = 0; i < flow && r->shown[i]->algorithm != a; i++)
-		if (!is_known(r, i) && !strcmp(r->shown[i]->algorithm->name, a->name))
-			number++;
+	for (unsigned int i = 0; i < first_of(r, flow); i++)
+		number += first_of(r, i) == i && !strcmp(r->shown[i]->algorithm->name, a->name);
 	snprintf(buf, KEY_LEN, number > 1 ? "%s %u" : "%s", a->name, number);
 	return buf;
-}
-
-/* True if a mode of an earlier flow, or an earlier mode of this flow, has this name. */
-static bool is_named(const struct report *r, unsigned int flow, int mode)
-{
-	const char *name = r->shown[flow]->algorithm->modes[mode].name;
-
-	for (unsigned int i = 0; i <= flow; i++) {
-		const struct algorithm *a = r->shown[i]->algorithm;
-		int n = i < flow ? a->n_modes : mode;
-
-		for (int k = 0; k < n; k++)
-			if (!strcmp(a->modes[k].name, name))
-				return true;
-	}
-	return false;
 }
 
 /* Adds the modes of all algorithms, each name once. */
 static void add_mode_names(struct json *j, const struct report *r)
 {
+	const char **names = NULL;
+	size_t n = 0, k;
+
 	json_open_array(j, "modes");
 	for (unsigned int i = 0; i < r->n_shown; i++) {
 		const struct algorithm *a = r->shown[i]->algorithm;
 
-		for (int mode = 0; mode < a->n_modes; mode++)
-			if (!is_named(r, i, mode))
-				json_add_string(j, NULL, a->modes[mode].name);
+		for (int mode = 0; mode < a->n_modes; mode++) {
+			for (k = 0; k < n && strcmp(names[k], a->modes[mode].name); k++)
+				;
+			if (k < n)
+				continue;
+			names = mem_grow(names, n, sizeof(*names));
+			names[n++] = a->modes[mode].name;
+			json_add_string(j, NULL, a->modes[mode].name);
+		}
 	}
 	json_close(j);
+	free(names);
 }
 
 static void add_head(struct json *j, const struct report *r)
@@ -241,7 +237,7 @@ static void add_curves(struct json *j, const struct report *r)
 	for (unsigned int i = 0; i < r->n_shown; i++) {
 		const struct curves *c = &r->shown[i]->series->curves;
 
-		if (is_known(r, i))
+		if (first_of(r, i) != i)
 			continue;
 		json_new_line(j);
 		json_open_array(j, curves_key(key, r, i));
@@ -282,9 +278,18 @@ static void add_rtt(struct json *j, const struct flow *flow)
 	json_add_int_if(j, "min_rtt_us", flow->min_rtt_us != BBR_RTT_NONE, flow->min_rtt_us);
 }
 
+static void add_growth(struct json *j, const struct flow_growth *grown)
+{
+	json_add_int(j, "bytes_acked", grown->bytes_acked);
+	json_add_int(j, "bytes_sent", grown->bytes_sent);
+	json_add_int(j, "bytes_retrans", grown->bytes_retrans);
+	json_add_int(j, "lost", grown->lost);
+}
+
 static void add_flow(struct json *j, const struct report *r, unsigned int number)
 {
 	const struct flow *flow = r->shown[number];
+	struct flow_growth grown = flow_growth(flow);
 	const struct field *f;
 	char key[KEY_LEN];
 
@@ -295,10 +300,7 @@ static void add_flow(struct json *j, const struct report *r, unsigned int number
 	json_add_bool(j, "start_seen", flow->has_start);
 	json_add_bool(j, "end_seen", flow->has_end);
 	json_add_bool(j, "sends", flow_sends(flow));
-	json_add_int(j, "bytes_acked", flow_bytes_acked(flow));
-	json_add_int(j, "bytes_sent", flow_bytes_sent(flow));
-	json_add_int(j, "bytes_retrans", flow_bytes_retrans(flow));
-	json_add_int(j, "lost", flow_lost(flow));
+	add_growth(j, &grown);
 	json_add_int(j, "mss_bytes", flow->last.mss);
 	json_add_whole(j, "mean_bps", flow_mean_bps(flow));
 	add_rtt(j, flow);
@@ -374,7 +376,8 @@ static void add_findings(struct json *j, const struct report *r)
 /* Adds the flows without series as one. */
 static void add_others(struct json *j, const struct report *r)
 {
-	__u64 n = 0, sending = 0, acked = 0, sent = 0, retrans = 0, lost = 0, rtos = 0, events = 0;
+	__u64 n = 0, sending = 0, rtos = 0, events = 0;
+	struct flow_growth sum = {}, grown;
 	struct found found = found_of(r);
 
 	for (unsigned int i = 0; i < r->flows.n; i++) {
@@ -384,20 +387,18 @@ static void add_others(struct json *j, const struct report *r)
 			continue;
 		n++;
 		sending += flow_sends(flow);
-		acked += flow_bytes_acked(flow);
-		sent += flow_bytes_sent(flow);
-		retrans += flow_bytes_retrans(flow);
-		lost += flow_lost(flow);
+		grown = flow_growth(flow);
+		sum.bytes_acked += grown.bytes_acked;
+		sum.bytes_sent += grown.bytes_sent;
+		sum.bytes_retrans += grown.bytes_retrans;
+		sum.lost += grown.lost;
 		rtos += flow->rtos;
 		events += flow->events;
 	}
 	json_open_object(j, "others");
 	json_add_int(j, "flows", n);
 	json_add_int(j, "sending", sending);
-	json_add_int(j, "bytes_acked", acked);
-	json_add_int(j, "bytes_sent", sent);
-	json_add_int(j, "bytes_retrans", retrans);
-	json_add_int(j, "lost", lost);
+	add_growth(j, &sum);
 	json_add_int(j, "rtos", rtos);
 	for (unsigned int i = 0; i < found.n; i++)
 		json_add_int(j, found.of[i].key, found.of[i].in_others);
