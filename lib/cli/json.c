@@ -158,6 +158,11 @@ void json_add_bool(struct json *j, const char *key, bool value)
 	json_add_raw(j, key, value ? "true" : "false");
 }
 
+void json_add_bool_if(struct json *j, const char *key, bool has, bool value)
+{
+	json_add_raw(j, key, !has ? "null" : value ? "true" : "false");
+}
+
 void json_add_null(struct json *j, const char *key)
 {
 	json_add_raw(j, key, "null");

@@ -53,6 +53,8 @@ void json_add_signed(struct json *j, const char *key, __s64 value);
 /* With nine digits; null if it is not finite. */
 void json_add_number(struct json *j, const char *key, double value);
 void json_add_bool(struct json *j, const char *key, bool value);
+/* null unless `has`. */
+void json_add_bool_if(struct json *j, const char *key, bool has, bool value);
 void json_add_null(struct json *j, const char *key);
 /* The gain is in 256ths. */
 void json_add_gain(struct json *j, const char *key, __u16 gain);

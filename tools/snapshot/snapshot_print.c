@@ -198,10 +198,7 @@ static void add_socket(struct json *j, const struct snapshot *c)
 	json_add_int_if(j, "mptcp_token", is_subflow, s->mptcp_token);
 	json_add_int_if(j, "mptcp_local_id", is_subflow, s->mptcp_local_id);
 	json_add_int_if(j, "mptcp_remote_id", is_subflow, s->mptcp_remote_id);
-	if (c->is_recorded)
-		json_add_null(j, "sockmap");
-	else
-		json_add_bool(j, "sockmap", s->places & BBR_PLACE_SOCKMAP);
+	json_add_bool_if(j, "sockmap", !c->is_recorded, s->places & BBR_PLACE_SOCKMAP);
 }
 
 static void add_processes(struct json *j, const struct owners *owners, __u64 inode)

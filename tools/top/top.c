@@ -38,14 +38,6 @@ static int run_batch(struct top *t)
 	return ret;
 }
 
-static void print_summary(const struct top *t)
-{
-	if (screen_is_gone())
-		return;
-	fprintf(stderr, "%llu connections, %llu events, %llu dropped\n", t->table.next_serial,
-		t->events, event_source_drops(&t->source));
-}
-
 static int run(struct top *t)
 {
 	struct watch_config config;
@@ -73,8 +65,9 @@ static int run(struct top *t)
 	ret = t->batch ? run_batch(t) : top_run_screen(t);
 	t->paused = true; /* what is still to come is only counted */
 	event_source_stop(&t->source);
-	if (!ret)
-		print_summary(t);
+	if (!ret && !screen_is_gone())
+		fprintf(stderr, "%llu connections, %llu events, %llu dropped\n",
+			t->table.next_serial, t->events, event_source_drops(&t->source));
 	event_source_close(&t->source);
 	if (t->has_sockets)
 		sockets_close(&t->sockets);

@@ -62,10 +62,7 @@ static void add_identity(struct json *j, const struct conn *c)
 	json_add_int_if(j, "mptcp_token", is_subflow, c->mptcp_token);
 	json_add_int_if(j, "mptcp_local_id", is_subflow, c->mptcp_local_id);
 	json_add_int_if(j, "mptcp_remote_id", is_subflow, c->mptcp_remote_id);
-	if (c->cookie)
-		json_add_bool(j, "sockmap", c->places & BBR_PLACE_SOCKMAP);
-	else
-		json_add_null(j, "sockmap");
+	json_add_bool_if(j, "sockmap", c->cookie, c->places & BBR_PLACE_SOCKMAP);
 	add_string(j, "service", c->service);
 	add_string(j, "process", c->process);
 	json_add_bool(j, "ended", c->ended_ns);
@@ -160,31 +157,22 @@ static void add_state(struct json *j, const struct top *t, const struct conn *c)
 	add_plotted(j, common_fields, n_common_fields, c);
 }
 
+/* The sums have the keys and the order of the columns. */
 static void add_group(struct json *j, const struct top *t, const struct row *row)
 {
-	static const struct {
-		const char *key;
-		enum column column;
-	} sums[] = {
-		{ "rate_bps", COL_RATE },
-		{ "bw_bps", COL_BW },
-		{ "pacing_rate_bps", COL_PACING },
-		{ "srtt_us", COL_RTT },
-		{ "min_rtt_us", COL_MIN_RTT },
-		{ "inflight_max", COL_INFLIGHT },
-		{ "cwnd", COL_CWND },
-		{ "lost", COL_LOST },
-		{ "lost_interval", COL_LOST_NOW },
-		{ "bytes_retrans", COL_RETRANS },
-		{ "bytes_retrans_interval", COL_RETRANS_NOW },
-	};
-
 	group_add_json(j, &row->group->group, t->view.grouping.by);
 	json_add_int(j, "connections", row->group->connections);
-	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-		json_add_whole(j, sums[i].key, column_value(sums[i].column, row));
-	json_add_number(j, "rwnd_limited", column_value(COL_RWND, row));
-	json_add_number(j, "sndbuf_limited", column_value(COL_SNDBUF, row));
+	for (int i = 0; i < COLUMNS; i++) {
+		const struct column_def *def = column_def(i);
+		double value = column_value(i, row);
+
+		if (!def->summing || !def->field.key)
+			continue;
+		if (i == COL_RWND || i == COL_SNDBUF) /* shares */
+			json_add_number(j, def->field.key, value);
+		else
+			json_add_whole(j, def->field.key, value);
+	}
 }
 
 static void print_json(const struct top *t)

@@ -139,10 +139,10 @@ static void make_help(struct help *h)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		add_help(h, keys[i], i < sizeof(keys) / sizeof(keys[0]) - 1 ? HELP_KEY : 0);
 	for (int c = 0; c < COLUMNS; c++) {
-		if (!column_help(c))
+		if (!column_def(c)->help)
 			continue;
 		snprintf(line, sizeof(line), "%-*s%s", HELP_COLUMN,
-			 c == COL_SPARK ? "line" : column_title(c, &style), column_help(c));
+			 c == COL_SPARK ? "line" : column_title(c, &style), column_def(c)->help);
 		add_help(h, line, HELP_COLUMN);
 	}
 }

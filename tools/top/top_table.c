@@ -396,23 +396,11 @@ bool column_has_finding(enum column column, const struct conn *c)
 	return f && f->finding && finding_is_made(f, &c->e);
 }
 
-const struct field_column *column_own(enum column column)
-{
-	const struct field *own = column_def(column)->own;
-
-	return own ? own->column : NULL;
-}
-
 const char *column_title(enum column c, const struct cell_style *style)
 {
 	if (c == COL_SPARK)
 		return style->rtt_line ? "RTT" : "RATE";
 	return column_def(c)->title;
-}
-
-const char *column_help(enum column c)
-{
-	return column_def(c)->help;
 }
 
 enum column column_by_name(const char *name)

@@ -150,7 +150,7 @@ struct column_def {
 	int min, max; /* width */
 	int priority; /* 1 is chosen first; 0: only if it is asked for */
 	bool left; /* left-aligned */
-	const char *help;
+	const char *help; /* what it shows, in a line */
 	enum summing summing; /* of a group */
 	double (*value)(const struct conn *c); /* to sort by */
 	void (*show)(char *buf, size_t size, double value); /* NULL: see cell_text() */
@@ -170,15 +170,11 @@ const char *column_title(enum column c, const struct cell_style *style);
 enum column column_by_name(const char *name);
 /* The next or previous one that rows of this kind can be sorted by. */
 enum column column_next(enum column c, int step, bool is_of_groups);
-/* What it shows, in a line. */
-const char *column_help(enum column c);
 /* True if a high number comes first unless something else is asked for. */
 bool column_is_number(enum column c);
 /* Says that there is no such column, and which ones there are. Returns false. */
 bool column_refuse(const char *option, const char *value, const char *name, const char *what_to_do);
 
-/* What an algorithm's own column is; NULL: another one, or none. */
-const struct field_column *column_own(enum column c);
 /* True if the cell shows the field's finding. */
 bool column_has_finding(enum column c, const struct conn *conn);
 

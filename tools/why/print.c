@@ -119,10 +119,7 @@ void why_print_json(FILE *out, const struct why_result *r)
 	json_add_int_if(&j, "cookie", !c->is_recorded, c->cookie);
 	json_add_int_if(&j, "cgroup_id", !c->is_recorded, c->cgroup);
 	json_add_int_if(&j, "inode", !c->is_recorded, c->inode);
-	if (c->is_recorded)
-		json_add_null(&j, "sockmap");
-	else
-		json_add_bool(&j, "sockmap", c->window.last.is_in_sockmap);
+	json_add_bool_if(&j, "sockmap", !c->is_recorded, c->window.last.is_in_sockmap);
 	json_add_string(&j, "cause",
 			r->answer.n ? why_cause_name(r->answer.verdicts[0].cause) : NULL);
 	add_numbers(&j, &c->window);

@@ -125,7 +125,7 @@ static void a_row_and_the_page_have_its_modes_and_fields(void **state)
 		cell_format(cell, &layout, i, &style, &row);
 		if (layout.place[i].column == COL_MODE)
 			assert_string_equal(cell, "WALK/right");
-		assert_null(column_own(layout.place[i].column));
+		assert_null(column_def(layout.place[i].column)->own);
 	}
 	print_page(table.all[0]);
 	assert_has("[mode WALK/right]");

@@ -369,7 +369,7 @@ static const char *own_columns(void)
 		view.rows[view.n++].conn = table.all[i];
 	choose(&l, 0, COL_RATE, NULL);
 	for (int i = 0; i < l.n; i++) {
-		if (!column_own(l.place[i].column))
+		if (!column_def(l.place[i].column)->own)
 			continue;
 		cell_format(cell, &l, i, &style, NULL);
 		strcat(strcat(text, cell), ":");
