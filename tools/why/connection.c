@@ -29,6 +29,17 @@ struct why_connection *why_connection_get(struct why_connections *c, const struc
 	return found;
 }
 
+void why_connection_note(struct why_connection *c, const char name[BBR_NAME_LEN],
+			 const struct bbr_event *e)
+{
+	memcpy(c->name, name, sizeof(c->name));
+	memcpy(c->laddr, e->laddr, sizeof(c->laddr));
+	memcpy(c->raddr, e->raddr, sizeof(c->raddr));
+	c->lport = e->lport;
+	c->rport = e->rport;
+	c->netns = e->netns;
+}
+
 void why_connections_cut(struct why_connections *c)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -105,40 +116,71 @@ void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
 
 /* ---- the kernel */
 
+const struct algorithm why_no_bbr = { .name = "" };
+
+struct bbr_snapshot why_snapshot_of_socket(const struct why_socket *s)
+{
+	struct bbr_snapshot snap = {
+		.cookie = s->cookie,
+		.cgroup = s->cgroup,
+		.inode = s->inode,
+		.uid = s->uid,
+		.mark = s->mark,
+		.send_q = s->unacked + s->unsent,
+		.bound_ifindex = s->bound_ifindex,
+		.state = s->state,
+		.event = {
+			.size = BBR_EVENT_BASE,
+			.kind = BBR_EV_STATE,
+			.time_ns = s->time_ns,
+			.netns = s->netns,
+			.lport = s->lport,
+			.rport = s->rport,
+			.family = s->family,
+			.flags = BBR_F_KERNEL,
+			.pacing_rate = s->pacing_rate,
+			.bytes_sent = s->bytes_sent,
+			.bytes_acked = s->bytes_acked,
+			.bytes_retrans = s->bytes_retrans,
+			.srtt_us = s->srtt_us,
+			.cwnd = s->cwnd,
+			.ssthresh = s->ssthresh,
+			.inflight = s->inflight,
+			.mss = s->mss,
+			.delivered = s->delivered,
+			.lost = s->lost,
+			.rtt_us = BBR_RTT_NONE,
+			.rs_delivered = -1,
+			.min_rtt_us = s->min_rtt_us ? s->min_rtt_us : BBR_RTT_NONE,
+			.ca_state = s->ca_state,
+		},
+	};
+
+	memcpy(snap.event.laddr, s->laddr, sizeof(s->laddr));
+	memcpy(snap.event.raddr, s->raddr, sizeof(s->raddr));
+	return snap;
+}
+
 void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __u32 hz)
 {
-	*r = (struct why_reading){
-		.time_ns = s->time_ns,
-		.bytes_acked = s->bytes_acked,
-		.bytes_sent = s->bytes_sent,
-		.bytes_retrans = s->bytes_retrans,
-		.delivered = s->delivered,
-		.lost = s->lost,
-		.cwnd = s->cwnd,
-		.inflight = s->inflight,
-		.ssthresh = s->ssthresh,
-		.mss = s->mss,
-		.srtt_us = s->srtt_us,
-		.min_rtt_us = s->min_rtt_us,
-		.pacing_rate = s->pacing_rate,
-		.ca_state = s->ca_state,
-		.reacts_to_losses = true,
-		.has_socket = true,
-		.busy_us = s->busy_ticks * US_PER_S / hz,
-		.rwnd_us = s->rwnd_ticks * US_PER_S / hz,
-		.sndbuf_us = s->sndbuf_ticks * US_PER_S / hz,
-		.snd_wnd = s->snd_wnd,
-		.unacked = s->unacked,
-		.unsent = s->unsent,
-		.sndbuf = s->sndbuf,
-		.no_space = s->no_space,
-		.is_cwnd_limited = s->is_cwnd_limited,
-		.cwnd_clamp = s->cwnd_clamp,
-		.socket_bound = s->max_pacing_rate,
-		.profile_bound = WHY_NO_RATE,
-		.cpu = s->cpu,
-		.is_in_sockmap = s->is_in_sockmap,
-	};
+	const struct bbr_snapshot snap = why_snapshot_of_socket(s);
+
+	why_reading_of_event(r, &why_no_bbr, &snap.event);
+	r->mode = WHY_MODE_NONE;
+	r->has_socket = true;
+	r->busy_us = s->busy_ticks * US_PER_S / hz;
+	r->rwnd_us = s->rwnd_ticks * US_PER_S / hz;
+	r->sndbuf_us = s->sndbuf_ticks * US_PER_S / hz;
+	r->snd_wnd = s->snd_wnd;
+	r->unacked = s->unacked;
+	r->unsent = s->unsent;
+	r->sndbuf = s->sndbuf;
+	r->no_space = s->no_space;
+	r->is_cwnd_limited = s->is_cwnd_limited;
+	r->cwnd_clamp = s->cwnd_clamp;
+	r->socket_bound = s->max_pacing_rate;
+	r->cpu = s->cpu;
+	r->is_in_sockmap = s->is_in_sockmap;
 }
 
 void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr)

@@ -22,7 +22,7 @@ struct why_connection {
 	__u64 cookie, cgroup, inode; /* 0: not known */
 	__u32 netns;
 	__u32 laddr[4], raddr[4];
-	__u16 lport, rport, family;
+	__u16 lport, rport;
 	bool is_recorded;
 	bool is_wanted; /* it matched the filter once */
 	struct why_window window;
@@ -40,6 +40,9 @@ struct why_connections {
 
 /* The one with this key; a new one if there is none. */
 struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key);
+/* Notes its congestion control and its ends. */
+void why_connection_note(struct why_connection *c, const char name[BBR_NAME_LEN],
+			 const struct bbr_event *e);
 /* From now on the same keys mean other connections. */
 void why_connections_cut(struct why_connections *c);
 void why_connections_free(struct why_connections *c);
@@ -48,8 +51,12 @@ void why_connections_free(struct why_connections *c);
 void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
 			  const struct bbr_event *e);
 
-/* Sets what a socket says. */
+/* Sets what a socket says: what an event would, and more. */
 void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __u32 hz);
+
+/* The same for a filter, which may ask for fields. Connections without a BBR have none. */
+extern const struct algorithm why_no_bbr;
+struct bbr_snapshot why_snapshot_of_socket(const struct why_socket *s);
 
 /* Adds what BBR knows to what the socket says. */
 void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr);
@@ -81,7 +88,7 @@ struct live {
 
 	struct kernel_counts counts;
 	struct sockets sockets;
-	struct cpus cpus;
+	struct cpus *cpus;
 	struct profile_bounds bounds;
 	__u32 hz;
 	unsigned int round; /* of the present reading, from 1 */
@@ -93,7 +100,6 @@ struct live {
  * failed unless it is EXIT_DONE.
  */
 int live_read(struct live *l);
-void live_free(struct live *l);
 
 /*
  * The connections of a recording, of each of its runs.

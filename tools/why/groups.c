@@ -68,7 +68,6 @@ static void judge(struct why_result *to, const struct why_connection *c, const s
 
 	to->connection = c;
 	to->cpu = cpus ? cpus_of(cpus, c->window.last.cpu) : (struct why_cpu){};
-	why_shares(&c->window, &to->cpu, to->shares);
 	why_judge(&c->window, &to->cpu, &others, &to->answer);
 }
 
@@ -132,7 +131,7 @@ static void add_result(struct why_group *g, const struct why_result *r)
 	g->rate += why_window_rate(&r->connection->window);
 	g->ns += time;
 	for (int i = 0; i < WHY_CAUSES; i++) {
-		double ns = r->shares[i] * time;
+		double ns = r->answer.shares[i] * time;
 
 		g->cause_ns[i] += ns;
 		add_most(g, i, ns, r);

@@ -14,7 +14,6 @@
 struct why_result {
 	const struct why_connection *connection;
 	struct why_cpu cpu; /* that processed its last packet */
-	double shares[WHY_CAUSES];
 	struct why_answer answer;
 };
 

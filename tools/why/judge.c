@@ -92,7 +92,12 @@ static void blame_cpu(const struct why_window *w, const struct why_cpu *cpu,
 		move(shares, WHY_QUEUE, WHY_CPU);
 }
 
-void why_shares(const struct why_window *w, const struct why_cpu *cpu, double shares[WHY_CAUSES])
+/*
+ * Corrects what single readings cannot know. It moves shares between causes: a policer whose losses
+ * go on, a bound that is not reached, losses that do not matter, a CPU that has no time.
+ */
+static void share_out(const struct why_window *w, const struct why_cpu *cpu,
+		      double shares[WHY_CAUSES])
 {
 	double time = why_window_ns(w), loss = why_window_loss(w);
 	double policed = w->policed_lost + w->policed_delivered;
@@ -404,12 +409,10 @@ static int by_share(const void *a, const void *b)
 void why_judge(const struct why_window *w, const struct why_cpu *cpu,
 	       const struct why_neighbours *others, struct why_answer *answer)
 {
-	double shares[WHY_CAUSES];
+	double *shares = answer->shares;
 
 	memset(answer, 0, sizeof(*answer));
-	if (why_window_ns(w) <= 0)
-		return;
-	why_shares(w, cpu, shares);
+	share_out(w, cpu, shares);
 	for (int i = 0; i < WHY_CAUSES; i++) {
 		struct why_verdict *v = &answer->verdicts[answer->n];
 		struct saying s = { .sentence.to = v->sentence,

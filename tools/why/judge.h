@@ -138,6 +138,7 @@ struct why_verdict {
 };
 
 struct why_answer {
+	double shares[WHY_CAUSES]; /* of the window's time */
 	struct why_verdict verdicts[WHY_CAUSES]; /* the largest share first */
 	unsigned int n; /* 0: too few readings */
 };
@@ -145,13 +146,7 @@ struct why_answer {
 /* The name of a cause in JSON and in text: "send_buffer". */
 const char *why_cause_name(enum why_cause cause);
 
-/*
- * Corrects what single readings cannot know. It moves shares between causes: a policer whose losses
- * go on, a bound that is not reached, losses that do not matter, a CPU that has no time.
- */
-void why_shares(const struct why_window *w, const struct why_cpu *cpu, double shares[WHY_CAUSES]);
-
-/* The causes that have a twentieth of the time, and PROBE_RTT that has a hundredth. */
+/* The shares, and the causes that have a twentieth of the time, and PROBE_RTT that has a hundredth. */
 void why_judge(const struct why_window *w, const struct why_cpu *cpu,
 	       const struct why_neighbours *others, struct why_answer *answer);
 

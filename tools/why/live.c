@@ -16,9 +16,6 @@
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define SHARE 10
 
-/* Connections without a BBR: a filter may ask for fields, and they have none. */
-static const struct algorithm no_algorithm = { .name = "" };
-
 static struct why_connection *find_or_add(struct live *l, __u64 cookie)
 {
 	struct conn_key key = conn_key_of_id(0, cookie);
@@ -47,49 +44,12 @@ static bool take_bbr(void *ctx, const struct origin *origin, const struct bbr_sn
 	return !is_interrupted();
 }
 
-/* The filter wants an event: that of a connection without a BBR has what its socket has. */
 static bool wants_socket(struct live *l, const struct why_socket *s)
 {
-	struct origin origin = { .algorithm = &no_algorithm };
-	struct bbr_snapshot snap = {
-		.cookie = s->cookie,
-		.cgroup = s->cgroup,
-		.inode = s->inode,
-		.uid = s->uid,
-		.mark = s->mark,
-		.send_q = s->unacked + s->unsent,
-		.bound_ifindex = s->bound_ifindex,
-		.state = s->state,
-		.event = {
-			.size = BBR_EVENT_BASE,
-			.kind = BBR_EV_STATE,
-			.time_ns = s->time_ns,
-			.netns = s->netns,
-			.lport = s->lport,
-			.rport = s->rport,
-			.family = s->family,
-			.flags = BBR_F_KERNEL,
-			.pacing_rate = s->pacing_rate,
-			.bytes_sent = s->bytes_sent,
-			.bytes_acked = s->bytes_acked,
-			.bytes_retrans = s->bytes_retrans,
-			.srtt_us = s->srtt_us,
-			.cwnd = s->cwnd,
-			.ssthresh = s->ssthresh,
-			.inflight = s->inflight,
-			.mss = s->mss,
-			.delivered = s->delivered,
-			.lost = s->lost,
-			.rtt_us = BBR_RTT_NONE,
-			.rs_delivered = -1,
-			.min_rtt_us = s->min_rtt_us ? s->min_rtt_us : BBR_RTT_NONE,
-			.ca_state = s->ca_state,
-		},
-	};
+	const struct bbr_snapshot snap = why_snapshot_of_socket(s);
+	struct origin origin = { .algorithm = &why_no_bbr };
 
 	memcpy(origin.name, s->name, sizeof(origin.name));
-	memcpy(snap.event.laddr, s->laddr, sizeof(s->laddr));
-	memcpy(snap.event.raddr, s->raddr, sizeof(s->raddr));
 	return filter_matches(l->filter, &origin, &snap.event, &snap);
 }
 
@@ -97,15 +57,10 @@ static bool take_counts(void *ctx, const struct why_socket *s)
 {
 	struct live *l = ctx;
 	struct why_connection *c = find_or_add(l, s->cookie);
+	const struct bbr_snapshot snap = why_snapshot_of_socket(s);
 	struct why_reading r;
 
-	memcpy(c->name, s->name, sizeof(c->name));
-	memcpy(c->laddr, s->laddr, sizeof(c->laddr));
-	memcpy(c->raddr, s->raddr, sizeof(c->raddr));
-	c->lport = s->lport;
-	c->rport = s->rport;
-	c->family = s->family;
-	c->netns = s->netns;
+	why_connection_note(c, s->name, &snap.event);
 	c->cgroup = s->cgroup;
 	if (s->inode) /* a closed socket still sends for the process that had it */
 		c->inode = s->inode;
@@ -127,14 +82,6 @@ static int read_once(struct live *l)
 	if (!ret && !is_interrupted())
 		ret = kernel_counts_read(&l->counts, l->netns, take_counts, l);
 	return ret;
-}
-
-/* Waits, but not until a signal has been noticed. */
-static void pause_ns(__u64 ns)
-{
-	struct timespec t = { ns / NS_PER_S, ns % NS_PER_S };
-
-	nanosleep(&t, NULL);
 }
 
 /*
@@ -168,17 +115,9 @@ static int follow(struct live *l)
 		is_last = now + pause >= end;
 		if (is_last)
 			pause = end > now ? end - now : 0;
-		pause_ns(pause);
+		nanosleep(&(struct timespec){ pause / NS_PER_S, pause % NS_PER_S }, NULL);
 	}
 	return ret;
-}
-
-static bool is_asked_for(const struct live *l, const char *name)
-{
-	for (int i = 0; i < l->names->n; i++)
-		if (!strcmp(l->names->arg[i], name))
-			return true;
-	return !l->names->n;
 }
 
 /* Has an instance connections that were not seen? */
@@ -188,7 +127,7 @@ static bool find_unseen(const struct live *l)
 	__u32 users;
 
 	for (int i = 0; sockets_unseen_of(&l->sockets, i, &name, &users); i++)
-		if (users && is_asked_for(l, name))
+		if (users && names_have(l->names, name))
 			return true;
 	return false;
 }
@@ -203,19 +142,14 @@ int live_read(struct live *l)
 	srandom(now_ns());
 	ret = kernel_counts_open(&l->counts);
 	if (!ret) {
-		cpus_read(&l->cpus);
+		cpus_read(l->cpus);
 		ret = follow(l);
 	}
 	if (!ret)
-		cpus_read(&l->cpus);
+		cpus_read(l->cpus);
 	l->has_unseen = !l->netns && l->sockets.has_unseen_netns && find_unseen(l);
 	kernel_counts_close(&l->counts);
 	sockets_close(&l->sockets);
-	return ret;
-}
-
-void live_free(struct live *l)
-{
-	cpus_free(&l->cpus);
 	profile_bounds_free(&l->bounds);
+	return ret;
 }

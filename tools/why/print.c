@@ -124,7 +124,7 @@ void why_print_json(FILE *out, const struct why_result *r)
 			r->answer.n ? why_cause_name(r->answer.verdicts[0].cause) : NULL);
 	add_numbers(&j, &c->window);
 	add_cpu(&j, &r->cpu);
-	add_shares(&j, r->shares);
+	add_shares(&j, r->answer.shares);
 	add_verdicts(&j, &r->answer);
 	json_end(&j);
 }

@@ -12,23 +12,6 @@ struct reading {
 	struct event_source source;
 };
 
-static void note_ends(struct why_connection *c, const struct origin *origin,
-		      const struct bbr_event *e)
-{
-	const char *profile = origin_profile(origin, e);
-
-	memcpy(c->name, origin->name, sizeof(c->name));
-	if (profile)
-		strcpy(c->profile, profile);
-	memcpy(c->laddr, e->laddr, sizeof(c->laddr));
-	memcpy(c->raddr, e->raddr, sizeof(c->raddr));
-	c->lport = e->lport;
-	c->rport = e->rport;
-	c->family = e->family;
-	c->netns = e->netns;
-	c->is_recorded = true;
-}
-
 static struct why_connection *find_or_add(struct recorded_why *to, const struct origin *origin,
 					  const struct bbr_event *e)
 {
@@ -71,6 +54,7 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	struct reading *r = ctx;
 	struct why_connection *c;
 	struct why_reading reading;
+	const char *profile;
 
 	begin_run(r, e);
 	/* At its end a connection has forgotten its state. */
@@ -79,7 +63,11 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	c = find_or_add(r->to, origin, e);
 	if (!c)
 		return true;
-	note_ends(c, origin, e);
+	why_connection_note(c, origin->name, e);
+	profile = origin_profile(origin, e);
+	if (profile)
+		strcpy(c->profile, profile);
+	c->is_recorded = true;
 	c->is_wanted |= filter_matches(r->to->filter, origin, e, NULL);
 	why_reading_of_event(&reading, origin->algorithm, e);
 	why_window_add(&c->window, &reading);

@@ -41,13 +41,11 @@ static int read_live(struct asking *a)
 		.names = &a->names,
 		.for_ns = a->for_ns ? a->for_ns : FOR_DEFAULT_NS,
 		.connections = &a->connections,
+		.cpus = &a->cpus,
 	};
 	int ret = live_read(&l);
 
 	a->has_unseen = l.has_unseen;
-	a->cpus = l.cpus; /* from now on ours */
-	l.cpus = (struct cpus){};
-	live_free(&l);
 	grouping_read(&a->grouping);
 	return ret;
 }
