@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "openmetrics.h"
 
 #define NUMBER_LEN 32
@@ -143,9 +144,7 @@ int labels_index(struct labels *l, const char *value)
 	char *clean = mem_copy(value);
 	int index = 0;
 
-	for (char *c = clean; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	text_tame(clean, strlen(clean) + 1, "");
 	while (index <= l->n && strcmp(labels_value(l, index), clean))
 		index++;
 	if (index > l->n && l->n < l->max) {

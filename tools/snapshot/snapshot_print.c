@@ -4,7 +4,6 @@
  * widths of the columns are fixed, so that a line can be printed as soon as it is read. And as one
  * JSON object: the keys of an event and of a socket.
  */
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 
 #include "address.h"
 #include "cli/json.h"
+#include "cli/text.h"
 #include "event/event.h"
 #include "kernel/clock.h"
 #include "snapshot.h"
@@ -74,24 +74,29 @@ static void print_columns(FILE *out, const struct snapshot *c)
 		send_q, local, remote);
 }
 
-/*
- * Copies the name of a process or cgroup into buf, of `size` bytes, with '?' for anything but
- * printable ASCII. The name may be in no encoding; it must neither harm a terminal nor make JSON
- * invalid.
- */
-static const char *printable_name(char *buf, size_t size, const char *name)
+/* The name of an owner. It may be in no encoding; it must neither harm a terminal nor JSON. */
+static const char *name_of(const struct owner *owner)
 {
-	size_t n;
+	static char name[PROCESS_NAME_LEN];
 
-	for (n = 0; name[n] && n + 1 < size; n++)
-		buf[n] = isprint((unsigned char)name[n]) ? name[n] : '?';
-	buf[n] = 0;
-	return buf;
+	memcpy(name, owner->name, sizeof(name));
+	text_tame(name, sizeof(name), "");
+	return name;
+}
+
+/* The same for the path of a cgroup; NULL: it is not there any more. */
+static const char *path_of(struct cgroup_paths *paths, __u64 id)
+{
+	static char shown[PATH_MAX];
+	const char *path = cgroup_paths_get(paths, id);
+
+	snprintf(shown, sizeof(shown), "%s", path ? path : "");
+	text_tame(shown, sizeof(shown), "");
+	return path ? shown : NULL;
 }
 
 static void print_owners(FILE *out, const struct owners *owners, __u64 inode)
 {
-	char name[PROCESS_NAME_LEN];
 	size_t n;
 	const struct owner *owner = owners_of(owners, inode, &n);
 
@@ -99,19 +104,17 @@ static void print_owners(FILE *out, const struct owners *owners, __u64 inode)
 		return;
 	fputs(" users:(", out);
 	for (size_t i = 0; i < n; i++)
-		fprintf(out, "%s(\"%s\",pid=%u,fd=%u)", i ? "," : "",
-			printable_name(name, sizeof(name), owner[i].name), owner[i].pid,
-			owner[i].fd);
+		fprintf(out, "%s(\"%s\",pid=%u,fd=%u)", i ? "," : "", name_of(&owner[i]),
+			owner[i].pid, owner[i].fd);
 	fputc(')', out);
 }
 
 static void print_cgroup(FILE *out, struct cgroup_paths *paths, __u64 id)
 {
-	const char *path = cgroup_paths_get(paths, id);
-	char name[PATH_MAX];
+	const char *path = path_of(paths, id);
 
 	if (path)
-		fprintf(out, " cgroup:%s", printable_name(name, sizeof(name), path));
+		fprintf(out, " cgroup:%s", path);
 	else
 		fprintf(out, " cgroup:unreachable:%llx", id); /* as ss prints it */
 }
@@ -203,7 +206,6 @@ static void add_socket(struct json *j, const struct snapshot *c)
 
 static void add_processes(struct json *j, const struct owners *owners, __u64 inode)
 {
-	char name[PROCESS_NAME_LEN];
 	size_t n;
 	const struct owner *owner = owners_of(owners, inode, &n);
 
@@ -211,7 +213,7 @@ static void add_processes(struct json *j, const struct owners *owners, __u64 ino
 	for (size_t i = 0; i < n; i++) {
 		json_open_object(j, NULL);
 		json_add_int(j, "pid", owner[i].pid);
-		json_add_string(j, "name", printable_name(name, sizeof(name), owner[i].name));
+		json_add_string(j, "name", name_of(&owner[i]));
 		json_add_int(j, "fd", owner[i].fd);
 		json_close(j);
 	}
@@ -220,19 +222,14 @@ static void add_processes(struct json *j, const struct owners *owners, __u64 ino
 
 void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
 {
-	char name[PATH_MAX];
 	struct json line;
-	const char *path;
 
 	json_begin(&line, out);
 	event_add_json(&line, c->origin, &c->state->event);
 	add_socket(&line, c);
 	if (style->owners)
 		add_processes(&line, style->owners, c->state->inode);
-	if (style->cgroups) {
-		path = cgroup_paths_get(style->cgroups, c->state->cgroup);
-		json_add_string(&line, "cgroup",
-				path ? printable_name(name, sizeof(name), path) : NULL);
-	}
+	if (style->cgroups)
+		json_add_string(&line, "cgroup", path_of(style->cgroups, c->state->cgroup));
 	json_end(&line);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <arpa/inet.h>
 
 #include "address.h"
+#include "cli/text.h"
 #include "event/event.h"
 #include "top_table.h"
 
@@ -67,9 +67,7 @@ void format_age(char *buf, size_t size, __u64 ns)
 void format_name(char *buf, size_t size, const char *name)
 {
 	snprintf(buf, size, "%s", *name ? name : "-");
-	for (; *buf; buf++)
-		if (!isgraph((unsigned char)*buf))
-			*buf = '?';
+	text_tame(buf, size, " ");
 }
 
 static size_t smaller(size_t a, size_t b)
