@@ -188,8 +188,3 @@ void connections_note(struct connections *c, const struct bbr_event *e)
 	if (e->kind == BBR_EV_END)
 		conn_map_drop(&c->live, &key);
 }
-
-void connections_free(struct connections *c)
-{
-	conn_map_free(&c->live);
-}

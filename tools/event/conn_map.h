@@ -70,6 +70,5 @@ struct connections {
 
 /* A connection's id is unique within its subscription, whose tag is in the event. */
 void connections_note(struct connections *c, const struct bbr_event *e);
-void connections_free(struct connections *c);
 
 #endif

@@ -108,14 +108,16 @@ bool event_has_reason(const struct bbr_event *e)
 	return e->kind == BBR_EV_MODE && !(e->flags & BBR_F_KERNEL);
 }
 
-const char *event_step_name(const struct algorithm *a, const struct bbr_event *e, bool to)
+/* The name of event->to or ->from, which are modes or congestion states. */
+static const char *event_step_name(const struct algorithm *a, const struct bbr_event *e, bool to)
 {
 	unsigned int state = to ? e->to : e->from;
 
 	return e->kind == BBR_EV_MODE ? mode_name(a, state) : event_ca_name(state);
 }
 
-const char *event_step_phase(const struct algorithm *a, const struct bbr_event *e, bool to)
+/* The phase of that mode; NULL if it has none, or the event does not tell. */
+static const char *event_step_phase(const struct algorithm *a, const struct bbr_event *e, bool to)
 {
 	unsigned int state = to ? e->to : e->from;
 	const struct algorithm_mode *mode = state < a->n_modes ? &a->modes[state] : NULL;
@@ -251,14 +253,8 @@ static void add_fields(struct json *j, const struct field *fields, size_t n,
 			field_add_json(j, &fields[i], e);
 }
 
-static bool is_other_profile(const struct bbr_event *before, const struct bbr_event *e)
-{
-	return !before || before->profile != e->profile || before->params_gen != e->params_gen;
-}
-
-/* before NULL: all members; otherwise those that differ. */
-static void add_json(struct json *j, const struct origin *origin, const struct bbr_event *before,
-		     const struct bbr_event *e)
+void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *before,
+		    const struct bbr_event *e)
 {
 	const struct algorithm *a = origin->algorithm;
 
@@ -277,7 +273,7 @@ static void add_json(struct json *j, const struct origin *origin, const struct b
 	if (event_has_steps(e))
 		add_steps(j, a, e);
 	add_fields(j, a->fields, a->n_fields, before, e);
-	if (is_other_profile(before, e)) {
+	if (!before || before->profile != e->profile || before->params_gen != e->params_gen) {
 		json_add_string(j, "profile", origin_profile(origin, e));
 		json_add_int_if(j, "profile_index", !(e->flags & BBR_F_KERNEL), e->profile);
 		json_add_int_if(j, "params_gen",
@@ -287,17 +283,12 @@ static void add_json(struct json *j, const struct origin *origin, const struct b
 	add_fields(j, common_fields, n_common_fields, before, e);
 }
 
-void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e)
-{
-	add_json(j, origin, NULL, e);
-}
-
 void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *before,
 		      const struct bbr_event *e)
 {
 	struct json line;
 
 	json_begin(&line, out);
-	add_json(&line, origin, before, e);
+	event_add_json(&line, origin, before, e);
 	json_end(&line);
 }

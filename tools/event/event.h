@@ -79,11 +79,7 @@ extern const char *const ca_state_names[N_CA_STATES]; /* enum tcp_ca_state of li
 bool event_has_steps(const struct bbr_event *e);
 /* True if it has `reason`, why the connection entered the mode. */
 bool event_has_reason(const struct bbr_event *e);
-/* The name of event->to or ->from, which are modes or congestion states. */
-const char *event_step_name(const struct algorithm *a, const struct bbr_event *e, bool to);
-/* The phase of that mode; NULL if it has none, or the event does not tell. */
-const char *event_step_phase(const struct algorithm *a, const struct bbr_event *e, bool to);
-/* Both: "PROBE_BW/CRUISE". */
+/* The name of event->to or ->from, and its phase if the event tells: "PROBE_BW/CRUISE". */
 void event_step_text(char *buf, size_t size, const struct algorithm *a, const struct bbr_event *e,
 		     bool to);
 
@@ -98,13 +94,14 @@ void event_print_state(FILE *out, bool colour, const struct algorithm *a,
 
 struct json;
 
-/* Adds the members of an event. */
-void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *e);
-
 /*
- * Both print one line. As JSON, with the connection's event of its line before, it has of the members
+ * Adds the members of an event. With the connection's event of the line before, it has of the members
  * that every event has only those that differ, and the first five; NULL: it has all.
  */
+void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *before,
+		    const struct bbr_event *e);
+
+/* Both print one line. */
 void event_print_text(FILE *out, const struct text_style *style, const struct origin *origin,
 		      const struct bbr_event *e);
 void event_print_json(FILE *out, const struct origin *origin, const struct bbr_event *before,

@@ -53,13 +53,6 @@ void metric_group_count(struct metric_groups *all, struct metric_group *g,
 		to->value[i] += counts->value[i];
 }
 
-static void exchange(struct metric_group *from, struct metric_group *to)
-{
-	memset(&from->counts, 0, sizeof(from->counts));
-	from->has_series = false;
-	to->has_series = true;
-}
-
 /* The largest group without series and the smallest one with them; NULL: there is none. */
 static void find_ends(const struct metric_groups *all, struct metric_group **without,
 		      struct metric_group **with)
@@ -83,8 +76,11 @@ void metric_groups_rank(struct metric_groups *all)
 
 	for (find_ends(all, &without, &with);
 	     without && with && without->recent > LARGER * with->recent;
-	     find_ends(all, &without, &with))
-		exchange(with, without);
+	     find_ends(all, &without, &with)) {
+		memset(&with->counts, 0, sizeof(with->counts));
+		with->has_series = false;
+		without->has_series = true;
+	}
 	for (size_t i = all->groups.n; i-- > 0;) {
 		struct metric_group *g = all->groups.list[i];
 

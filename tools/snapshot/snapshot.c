@@ -232,16 +232,6 @@ static int run(struct taking *t)
 	return ret ? ret : say_write_error(t->write_error);
 }
 
-static void free_all(struct taking *t)
-{
-	filter_free(&t->filter);
-	owners_free(&t->owners);
-	cgroup_paths_free(&t->cgroups);
-	summary_free(&t->summary);
-	free(t->kept.list);
-	free(t->is_seen);
-}
-
 struct device_search {
 	const char *name;
 	struct filter_device *list;
@@ -386,7 +376,12 @@ static int run_verb(void *options, int argc, char **argv)
 		ret = check_options(t);
 	if (!ret)
 		ret = run(t);
-	free_all(t);
+	filter_free(&t->filter);
+	owners_free(&t->owners);
+	cgroup_paths_free(&t->cgroups);
+	summary_free(&t->summary);
+	free(t->kept.list);
+	free(t->is_seen);
 	return ret;
 }
 

@@ -225,7 +225,7 @@ void snapshot_print_json(FILE *out, const struct snapshot_style *style, const st
 	struct json line;
 
 	json_begin(&line, out);
-	event_add_json(&line, c->origin, &c->state->event);
+	event_add_json(&line, c->origin, NULL, &c->state->event);
 	add_socket(&line, c);
 	if (style->owners)
 		add_processes(&line, style->owners, c->state->inode);

@@ -184,10 +184,8 @@ static int run(struct stream *s)
 	interrupt_catch();
 	s->source = &source;
 	ret = event_source_open(&source, &s->config);
-	if (ret) { /* events of some instances may have come already */
-		connections_free(&s->connections);
+	if (ret)
 		return ret;
-	}
 	s->start_ns = event_source_start_ns(&source);
 	watch_limits_begin(&s->limits, &source);
 	ret = follow_events(s, &source);
@@ -198,7 +196,6 @@ static int run(struct stream *s)
 		print_summary(s, &totals);
 	flush(s);
 	event_source_close(&source);
-	connections_free(&s->connections);
 	return ret ? ret : say_write_error(s->write_error);
 }
 
@@ -232,6 +229,7 @@ static int run_verb(void *options, int argc, char **argv)
 	if (ret < 0)
 		ret = run(s);
 	conn_map_free(&s->printed);
+	conn_map_free(&s->connections.live);
 	watch_config_free(&s->config);
 	return ret;
 }

@@ -235,15 +235,11 @@ static bool has_column(enum column c, const struct layout_request *r)
 /* Widths that grow with the rows, and columns that some rows have. */
 static void note_rows(struct top_layout *l, const struct layout_request *r)
 {
-	static const enum column grow[] = { COL_GROUP,	COL_INSTANCE, COL_PROFILE, COL_LOCAL,
-					    COL_REMOTE, COL_SERVICE,  COL_PROCESS, COL_MODE };
-
 	if (l->made_for != r->width || l->is_of_groups != r->is_of_groups)
 		memset(l, 0, sizeof(*l));
 	l->made_for = r->width;
 	l->is_of_groups = r->is_of_groups;
-	for (size_t i = 0; i < sizeof(grow) / sizeof(grow[0]); i++) {
-		enum column c = grow[i];
+	for (int c = 0; c < COL_SPARK; c++) {
 		bool is_there =
 			is_of_row(c, r->is_of_groups) && (!is_optional(c) || has_column(c, r));
 		int wide = is_there ? needed(c, r->rows, r->n_rows) : 0;
@@ -251,9 +247,6 @@ static void note_rows(struct top_layout *l, const struct layout_request *r)
 		if (wide > l->least[c])
 			l->least[c] = wide;
 	}
-	for (int i = 0; i < COLUMNS; i++)
-		if (is_optional(i) && !l->least[i] && has_column(i, r))
-			l->least[i] = column_def(i)->min;
 }
 
 static int *width_in(struct top_layout *l, enum column column)

@@ -2,7 +2,6 @@
 /*
  * bbrmon why: what limits each connection.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "cgroup/cgroup.h"
@@ -14,6 +13,7 @@
 #include "kernel/clock.h"
 #include "kernel/netns.h"
 #include "groups.h"
+#include "output_file.h"
 #include "recording/replay.h"
 #include "stream/event_source.h"
 #include "verbs.h"
@@ -96,7 +96,7 @@ static void print_results(const struct asking *a, const struct why_results *r)
 		say_nothing(a);
 }
 
-static int print_groups(struct asking *a, const struct why_results *r)
+static void print_groups(struct asking *a, const struct why_results *r)
 {
 	struct groups g;
 
@@ -113,35 +113,20 @@ static int print_groups(struct asking *a, const struct why_results *r)
 	if (!g.n)
 		say_nothing(a);
 	groups_free(&g);
-	return EXIT_DONE;
 }
 
 static int answer(struct asking *a)
 {
 	struct why_results r;
-	int ret = EXIT_DONE;
 
 	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
 			 a->with_idle || a->grouping.by);
 	if (a->grouping.by)
-		ret = print_groups(a, &r);
+		print_groups(a, &r);
 	else
 		print_results(a, &r);
 	why_results_free(&r);
-	errno = 0;
-	if (fflush(stdout) && errno != EPIPE) {
-		err("cannot write: %s", strerror(errno));
-		ret = EXIT_REFUSED;
-	}
-	return ret;
-}
-
-static void free_all(struct asking *a)
-{
-	filter_free(&a->filter);
-	why_connections_free(&a->connections);
-	cpus_free(&a->cpus);
-	grouping_free(&a->grouping);
+	return output_close(stdout, NULL);
 }
 
 /* ---- options */
@@ -221,7 +206,10 @@ static int run_verb(void *options, int argc, char **argv)
 		netns_say_unseen(netns_unseen(), "why");
 		ret = EXIT_REFUSED;
 	}
-	free_all(a);
+	filter_free(&a->filter);
+	why_connections_free(&a->connections);
+	cpus_free(&a->cpus);
+	grouping_free(&a->grouping);
 	return ret;
 }
 

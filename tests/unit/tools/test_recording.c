@@ -564,7 +564,7 @@ static void many_connections_are_sampled_and_counted(void **state)
 	assert_int_equal(p->received[BBR_EV_ACK], n);
 	assert_int_equal(connections.seen, CONNECTIONS_MAX);
 	assert_int_equal(connections.uncounted, n - CONNECTIONS_MAX);
-	connections_free(&connections);
+	conn_map_free(&connections.live);
 	replay_close(p);
 	free(p);
 	close(fd);
