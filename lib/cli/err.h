@@ -61,6 +61,8 @@ void *mem_new(size_t n, size_t size); /* all zeros */
  * that grows must have grown so from its beginning.
  */
 void *mem_grow(void *list, size_t n, size_t size);
+/* One more element of it: MEM_ADD(list, n) = element. */
+#define MEM_ADD(list, n) (*((list) = mem_grow(list, n, sizeof(*(list))), &(list)[(n)++]))
 char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *mem_need(void *memory); /* returns it, if it is not NULL */

@@ -534,7 +534,6 @@ bool option_append(UNUSED const char *option, const char *value, void *to)
 {
 	struct value_list *list = to;
 
-	list->arg = mem_grow(list->arg, list->n, sizeof(*list->arg));
-	list->arg[list->n++] = value;
+	MEM_ADD(list->arg, list->n) = value;
 	return true;
 }

@@ -95,8 +95,7 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 	c->rate = c->delivery_bps = c->rwnd_share = c->sndbuf_share = NAN;
 	c->rtt_us = BBR_RTT_NONE;
 	c->index = t->n;
-	t->all = mem_grow(t->all, t->n, sizeof(*t->all));
-	t->all[t->n++] = c;
+	MEM_ADD(t->all, t->n) = c;
 	return c;
 }
 

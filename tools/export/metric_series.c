@@ -52,8 +52,7 @@ static void add_modes(struct metric_series *s, const struct algorithm *a)
 	for (int i = 0; i < a->n_modes; i++) {
 		if (find_mode(s, a->modes[i].name) >= 0)
 			continue;
-		s->modes = mem_grow(s->modes, s->n_modes, sizeof(*s->modes));
-		s->modes[s->n_modes++] = (struct mode_counts){ .name = a->modes[i].name };
+		MEM_ADD(s->modes, s->n_modes) = (struct mode_counts){ .name = a->modes[i].name };
 	}
 }
 
@@ -71,8 +70,7 @@ static void add_fields(struct metric_series *s, const struct algorithm *a)
 	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
 		if ((!f->finding && !field_metric_bounds(f)) || metric_series_field(s, f))
 			continue;
-		s->fields = mem_grow(s->fields, s->n_fields, sizeof(*s->fields));
-		s->fields[s->n_fields++] = (struct field_counts){ .field = f };
+		MEM_ADD(s->fields, s->n_fields) = (struct field_counts){ .field = f };
 	}
 }
 

@@ -260,8 +260,7 @@ static bool read_user(struct reader *r, const yaml_node_t *key, const yaml_node_
 	fault = is_text(value) ? find_fault(text(value)) : "must have a hash of its password";
 	if (fault) /* the hash itself is a secret */
 		return refuse(r, value, "the password of user %s %s", text(key), fault);
-	w->users = mem_grow(w->users, w->n_users, sizeof(*w->users));
-	w->users[w->n_users++] =
+	MEM_ADD(w->users, w->n_users) =
 		(struct web_user){ mem_copy(text(key)), mem_copy(text(value)), NULL };
 	return true;
 }

@@ -28,8 +28,7 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 	flow->first = flow->last = *e;
 	flow->min_rtt_us = BBR_RTT_NONE;
 	flow->mode_ns = mem_new(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
-	f->flow = mem_grow(f->flow, f->n_all, sizeof(*f->flow));
-	f->flow[f->n_all++] = flow;
+	MEM_ADD(f->flow, f->n_all) = flow;
 	return flow;
 }
 

@@ -89,8 +89,7 @@ static void add_mode_names(struct json *j, const struct report *r)
 				;
 			if (k < n)
 				continue;
-			names = mem_grow(names, n, sizeof(*names));
-			names[n++] = a->modes[mode].name;
+			MEM_ADD(names, n) = a->modes[mode].name;
 			json_add_string(j, NULL, a->modes[mode].name);
 		}
 	}

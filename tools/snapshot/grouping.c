@@ -34,8 +34,7 @@ static int add_owner(__u64 inode, __u32 fd, void *data)
 	const struct reading *r = data;
 	struct owners *o = r->owners;
 
-	o->list = mem_grow(o->list, o->n, sizeof(*o->list));
-	o->list[o->n++] = (struct owner){ inode, r->pid, fd, .name = "" };
+	MEM_ADD(o->list, o->n) = (struct owner){ inode, r->pid, fd, .name = "" };
 	return 0;
 }
 
@@ -309,8 +308,7 @@ void *groups_get(struct groups *g, const char *label)
 	made = mem_new(1, g->size);
 	made->label = mem_copy(label);
 	mem_need(tsearch(made, &g->tree, compare_label));
-	g->list = mem_grow(g->list, g->n, sizeof(*g->list));
-	g->list[g->n++] = made;
+	MEM_ADD(g->list, g->n) = made;
 	return made;
 }
 

@@ -244,8 +244,7 @@ static int find_in_netns(const struct netns *ns, void *data)
 	unsigned int index = if_nametoindex(search->name);
 
 	if (index) {
-		search->list = mem_grow(search->list, search->n, sizeof(*search->list));
-		search->list[search->n++] = (struct filter_device){ ns->inode, index };
+		MEM_ADD(search->list, search->n) = (struct filter_device){ ns->inode, index };
 	}
 	return EXIT_DONE;
 }

@@ -221,8 +221,7 @@ static int compare(const void *a, const void *b, void *ctx)
 
 void kept_add(struct kept_snapshots *kept, const struct snapshot *c)
 {
-	kept->list = mem_grow(kept->list, kept->n, sizeof(*kept->list));
-	kept->list[kept->n++] = (struct kept_snapshot){ c->origin, *c->state };
+	MEM_ADD(kept->list, kept->n) = (struct kept_snapshot){ c->origin, *c->state };
 }
 
 __u32 *kept_sort(const struct kept_snapshots *kept, const struct sort_order *order)

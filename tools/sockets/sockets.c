@@ -140,8 +140,7 @@ static int add_instance(struct sockets *s, const struct instance *inst)
 	if (fd < 0)
 		return fd;
 	if (!known) {
-		s->instances = mem_grow(s->instances, s->n_instances, sizeof(*s->instances));
-		known = &s->instances[s->n_instances++];
+		known = &MEM_ADD(s->instances, s->n_instances);
 		memset(known, 0, sizeof(*known));
 		known->origin.id = inst->map_id;
 		memcpy(known->origin.name, inst->name, sizeof(known->origin.name));

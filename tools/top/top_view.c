@@ -107,8 +107,7 @@ static void label_of(char label[GROUP_LABEL_LEN], struct view *v, const struct c
 
 static void add_row(struct view *v, struct row row)
 {
-	v->rows = mem_grow(v->rows, v->n, sizeof(*v->rows));
-	v->rows[v->n++] = row;
+	MEM_ADD(v->rows, v->n) = row;
 }
 
 static void add_to_group(struct view *v, struct conn *c)

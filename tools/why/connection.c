@@ -24,8 +24,7 @@ struct why_connection *why_connection_get(struct why_connections *c, const struc
 		return found;
 	found = mem_need(conn_map_new(&c->map, key, sizeof(*found)));
 	why_window_begin(&found->window);
-	c->list = mem_grow(c->list, c->n, sizeof(*c->list));
-	c->list[c->n++] = found;
+	MEM_ADD(c->list, c->n) = found;
 	return found;
 }
 
@@ -256,8 +255,7 @@ static struct bounded_instance *add_instance(struct profile_bounds *b, __u32 map
 	struct instance *list;
 	int n;
 
-	b->list = mem_grow(b->list, b->n, sizeof(*b->list));
-	added = &b->list[b->n++];
+	added = &MEM_ADD(b->list, b->n);
 	*added = (struct bounded_instance){ .map_id = map_id };
 	n = instance_list_alive(&list);
 	for (int i = 0; i < n; i++)
