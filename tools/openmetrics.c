@@ -18,29 +18,21 @@ void om_observe(struct om_histogram *h, const struct om_bounds *bounds, double v
 	h->sum += value;
 }
 
-static const char *type_suffix(const struct om_family *family)
-{
-	switch (family->type) {
-	case OM_COUNTER:
-		return "_total";
-	case OM_INFO:
-		return "_info";
-	default:
-		return "";
-	}
-}
+static const struct {
+	const char *name, *suffix;
+} types[] = {
+	[OM_COUNTER] = { "counter", "_total" },
+	[OM_GAUGE] = { "gauge", "" },
+	[OM_HISTOGRAM] = { "histogram", "" },
+	[OM_INFO] = { "info", "_info" },
+};
 
 void om_family(struct openmetrics *om, const struct om_family *family)
 {
-	static const char *const types[] = {
-		[OM_COUNTER] = "counter",
-		[OM_GAUGE] = "gauge",
-		[OM_HISTOGRAM] = "histogram",
-		[OM_INFO] = "info",
-	};
 	/* 0.0.4 describes the samples' full name, and knows neither infos nor units. */
-	const char *suffix = om->classic ? type_suffix(family) : "";
-	const char *type = om->classic && family->type == OM_INFO ? "gauge" : types[family->type];
+	const char *suffix = om->classic ? types[family->type].suffix : "";
+	const char *type =
+		types[om->classic && family->type == OM_INFO ? OM_GAUGE : family->type].name;
 
 	fprintf(om->out, "# HELP %s%s %s\n", family->name, suffix, family->help);
 	fprintf(om->out, "# TYPE %s%s %s\n", family->name, suffix, type);
@@ -107,7 +99,7 @@ static void print_sample(struct openmetrics *om, const struct om_family *family,
 void om_number(struct openmetrics *om, const struct om_family *family,
 	       const struct om_label *labels, double value)
 {
-	print_sample(om, family, type_suffix(family), labels, NULL, value);
+	print_sample(om, family, types[family->type].suffix, labels, NULL, value);
 }
 
 void om_histogram(struct openmetrics *om, const struct om_family *family,

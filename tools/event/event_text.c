@@ -78,23 +78,11 @@ static const struct text_plan *text_plan(const struct algorithm *a)
 	return plan;
 }
 
-static const char *colour_of(const struct bbr_event *e)
-{
-	switch (e->kind) {
-	case BBR_EV_START:
-	case BBR_EV_END:
-		return GREEN;
-	case BBR_EV_MODE:
-		return CYAN;
-	case BBR_EV_RECOVERY:
-	case BBR_EV_PARAMS:
-		return YELLOW;
-	case BBR_EV_RTO:
-		return RED;
-	default:
-		return NULL;
-	}
-}
+/* NULL: none. */
+static const char *const colours[BBR_EV_KINDS] = {
+	[BBR_EV_START] = GREEN, [BBR_EV_END] = GREEN,	    [BBR_EV_MODE] = CYAN,
+	[BBR_EV_RTO] = RED,	[BBR_EV_RECOVERY] = YELLOW, [BBR_EV_PARAMS] = YELLOW,
+};
 
 static void put_char(struct buffered *to, char c)
 {
@@ -112,7 +100,7 @@ static void put_endpoint(struct buffered *to, const __u32 addr[4], __u16 port)
 static void put_kind(struct buffered *to, const struct text_style *style, const struct algorithm *a,
 		     const struct bbr_event *e)
 {
-	const char *colour = style->colour ? colour_of(e) : NULL;
+	const char *colour = style->colour && e->kind < BBR_EV_KINDS ? colours[e->kind] : NULL;
 	char step[MODE_TEXT_LEN];
 
 	if (colour)

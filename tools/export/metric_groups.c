@@ -91,34 +91,24 @@ void metric_groups_rank(struct metric_groups *all)
 }
 
 static const struct {
-	struct om_family family;
+	const char *name, *unit, *help;
 	double per_unit;
 	bool is_of_sockets; /* events do not have it */
 } counters[GROUP_COUNTS] = {
-	[GROUP_SENT] = { { "bbr_group_sent_bytes", OM_COUNTER, "bytes",
-			   "Payload that was sent, retransmissions included." },
-			 1,
-			 false },
-	[GROUP_ACKED] = { { "bbr_group_acked_bytes", OM_COUNTER, "bytes",
-			    "Payload that was acknowledged." },
-			  1,
+	[GROUP_SENT] = { "bbr_group_sent_bytes", "bytes",
+			 "Payload that was sent, retransmissions included.", 1, false },
+	[GROUP_ACKED] = { "bbr_group_acked_bytes", "bytes", "Payload that was acknowledged.", 1,
 			  false },
-	[GROUP_RETRANS] = { { "bbr_group_retransmitted_bytes", OM_COUNTER, "bytes",
-			      "Payload that was sent again." },
-			    1,
-			    false },
-	[GROUP_BUSY] = { { "bbr_group_busy_seconds", OM_COUNTER, "seconds",
-			   "Time in which connections had something to send or in flight." },
-			 US_PER_S,
+	[GROUP_RETRANS] = { "bbr_group_retransmitted_bytes", "bytes",
+			    "Payload that was sent again.", 1, false },
+	[GROUP_BUSY] = { "bbr_group_busy_seconds", "seconds",
+			 "Time in which connections had something to send or in flight.", US_PER_S,
 			 true },
-	[GROUP_RWND] = { { "bbr_group_rwnd_limited_seconds", OM_COUNTER, "seconds",
-			   "The part of it in which the receiver's window was full." },
-			 US_PER_S,
+	[GROUP_RWND] = { "bbr_group_rwnd_limited_seconds", "seconds",
+			 "The part of it in which the receiver's window was full.", US_PER_S,
 			 true },
-	[GROUP_SNDBUF] = { { "bbr_group_sndbuf_limited_seconds", OM_COUNTER, "seconds",
-			     "The part of it in which the send buffer was full." },
-			   US_PER_S,
-			   true },
+	[GROUP_SNDBUF] = { "bbr_group_sndbuf_limited_seconds", "seconds",
+			   "The part of it in which the send buffer was full.", US_PER_S, true },
 };
 
 static void print_group(const struct metric_groups *all, struct openmetrics *om,
@@ -133,17 +123,18 @@ static void print_group(const struct metric_groups *all, struct openmetrics *om,
 
 static void print_counter(const struct metric_groups *all, struct openmetrics *om, int i)
 {
+	const struct om_family family = { counters[i].name, OM_COUNTER, counters[i].unit,
+					  counters[i].help };
 	double unit = counters[i].per_unit;
 
-	om_family(om, &counters[i].family);
+	om_family(om, &family);
 	for (size_t k = 0; k < all->groups.n; k++) {
 		const struct metric_group *g = all->groups.list[k];
 
 		if (g->has_series)
-			print_group(all, om, &counters[i].family, g->group.label,
-				    g->counts.value[i] / unit);
+			print_group(all, om, &family, g->group.label, g->counts.value[i] / unit);
 	}
-	print_group(all, om, &counters[i].family, OTHER, all->others.value[i] / unit);
+	print_group(all, om, &family, OTHER, all->others.value[i] / unit);
 }
 
 void metric_groups_print(const struct metric_groups *all, struct openmetrics *om, bool has_counters,

@@ -11,29 +11,23 @@ static const struct om_family connections_family = {
 	"bbr_connections", OM_GAUGE, NULL, "Connections that use BBR now, by BBR's mode."
 };
 
+#define AT(member) offsetof(struct metric_series, member)
+
+/* Counters. */
 static const struct {
-	struct om_family family;
-	size_t member; /* of struct metric_series */
+	const char *name, *unit, *help;
+	size_t member;
 } numbers[] = {
-	{ { "bbr_connections_started", OM_COUNTER, NULL,
-	    "Connections that began to use BBR while they were watched." },
-	  offsetof(struct metric_series, started) },
-	{ { "bbr_connections_ended", OM_COUNTER, NULL,
-	    "Connections that closed, or were switched to something else." },
-	  offsetof(struct metric_series, ended) },
-	{ { "bbr_sent_bytes", OM_COUNTER, "bytes",
-	    "Payload that was sent, retransmissions included." },
-	  offsetof(struct metric_series, sent) },
-	{ { "bbr_acked_bytes", OM_COUNTER, "bytes", "Payload that was acknowledged." },
-	  offsetof(struct metric_series, acked) },
-	{ { "bbr_retransmitted_bytes", OM_COUNTER, "bytes", "Payload that was sent again." },
-	  offsetof(struct metric_series, retrans) },
-	{ { "bbr_lost_packets", OM_COUNTER, "packets", "Packets that the stack took for lost." },
-	  offsetof(struct metric_series, lost) },
-	{ { "bbr_retransmission_timeouts", OM_COUNTER, NULL, "Retransmission timeouts (RTO)." },
-	  offsetof(struct metric_series, rtos) },
-	{ { "bbr_recoveries", OM_COUNTER, NULL, "Times that fast recovery was entered." },
-	  offsetof(struct metric_series, recoveries) },
+	{ "bbr_connections_started", NULL,
+	  "Connections that began to use BBR while they were watched.", AT(started) },
+	{ "bbr_connections_ended", NULL,
+	  "Connections that closed, or were switched to something else.", AT(ended) },
+	{ "bbr_sent_bytes", "bytes", "Payload that was sent, retransmissions included.", AT(sent) },
+	{ "bbr_acked_bytes", "bytes", "Payload that was acknowledged.", AT(acked) },
+	{ "bbr_retransmitted_bytes", "bytes", "Payload that was sent again.", AT(retrans) },
+	{ "bbr_lost_packets", "packets", "Packets that the stack took for lost.", AT(lost) },
+	{ "bbr_retransmission_timeouts", NULL, "Retransmission timeouts (RTO).", AT(rtos) },
+	{ "bbr_recoveries", NULL, "Times that fast recovery was entered.", AT(recoveries) },
 };
 
 static const struct om_family transitions_family = {
@@ -54,15 +48,15 @@ static const struct {
 	{ { "bbr_rtt_min_rtt_ratio", OM_HISTOGRAM, "ratio",
 	    "RTT over min_rtt, of each ACK that was sampled: above 1 is queueing." },
 	  &rtt_bounds,
-	  offsetof(struct metric_series, rtt) },
+	  AT(rtt) },
 	{ { "bbr_bandwidth_bytes_per_second", OM_HISTOGRAM, "bytes_per_second",
 	    "Estimate of the bandwidth (bw), of each ACK that was sampled." },
 	  &rate_bounds,
-	  offsetof(struct metric_series, bw) },
+	  AT(bw) },
 	{ { "bbr_pacing_rate_bytes_per_second", OM_HISTOGRAM, "bytes_per_second",
 	    "Pacing rate, of each ACK that was sampled." },
 	  &rate_bounds,
-	  offsetof(struct metric_series, pacing) },
+	  AT(pacing) },
 };
 
 #define N(a) (sizeof(a) / sizeof(a[0]))
@@ -188,7 +182,10 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 	if (!counters)
 		return;
 	for (size_t i = 0; i < N(numbers); i++)
-		print_member(t, om, &numbers[i].family, NULL, numbers[i].member);
+		print_member(t, om,
+			     &(struct om_family){ numbers[i].name, OM_COUNTER, numbers[i].unit,
+						  numbers[i].help },
+			     NULL, numbers[i].member);
 	print_fields(t, om, print_finding);
 	print_modes(t, om, &transitions_family, offsetof(struct mode_counts, entered), 1);
 	print_modes(t, om, &seconds_family, offsetof(struct mode_counts, ns), NS_PER_S);

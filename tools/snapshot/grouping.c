@@ -92,7 +92,7 @@ void owners_read(struct owners *o)
 		qsort(o->list, o->n, sizeof(*o->list), compare_owner);
 }
 
-void owners_free(struct owners *o)
+static void owners_free(struct owners *o)
 {
 	free(o->list);
 	*o = (struct owners){};
@@ -150,12 +150,6 @@ const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id)
 	const char *path = known_path(&paths->found, id, cgroup_path);
 
 	return path[0] ? path : NULL;
-}
-
-void cgroup_paths_free(struct cgroup_paths *paths)
-{
-	tdestroy(paths->found, free);
-	paths->found = NULL;
 }
 
 /* Length of the path's part at s. */
@@ -284,9 +278,8 @@ void grouping_read(struct grouping *g)
 void grouping_free(struct grouping *g)
 {
 	owners_free(&g->owners);
-	cgroup_paths_free(&g->cgroups);
+	tdestroy(g->cgroups.found, free);
 	tdestroy(g->netns, free);
-	g->netns = NULL;
 }
 
 /* ---- groups */

@@ -31,7 +31,6 @@ struct owners {
 
 /* Looks at all processes once. Those that cannot be seen or have ended are left out. */
 void owners_read(struct owners *o);
-void owners_free(struct owners *o);
 
 /* The owners of a socket, *n of them; NULL if there are none. */
 const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
@@ -45,10 +44,9 @@ struct cgroup_paths {
 
 /*
  * The path below the cgroup2 mount; NULL if there is no cgroup with this id any more. Valid until
- * cgroup_paths_free().
+ * grouping_free().
  */
 const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id);
-void cgroup_paths_free(struct cgroup_paths *paths);
 
 /*
  * What a cgroup runs, in a word: "nginx" of "/system.slice/nginx.service". It is the last unit of

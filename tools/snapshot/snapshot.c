@@ -38,8 +38,6 @@ struct taking {
 
 	struct filter filter;
 	struct snapshot_style style;
-	struct owners owners;
-	struct cgroup_paths cgroups;
 	bool *is_seen; /* for each of names: is there a connection of this name? */
 	struct kept_snapshots kept;
 	struct summary summary;
@@ -211,12 +209,12 @@ static void prepare(struct taking *t)
 		t->style.own_netns = st.st_ino;
 	t->is_seen = mem_new(t->names.n, sizeof(*t->is_seen));
 	grouping_read(&t->summary.grouping);
-	if (t->processes) {
-		owners_read(&t->owners);
-		t->style.owners = &t->owners;
-	}
+	if (t->processes && t->summary.grouping.by != BY_PROCESS)
+		owners_read(&t->summary.grouping.owners);
+	if (t->processes)
+		t->style.owners = &t->summary.grouping.owners;
 	if (t->with_cgroup)
-		t->style.cgroups = &t->cgroups;
+		t->style.cgroups = &t->summary.grouping.cgroups;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	interrupt_catch();
 }
@@ -376,8 +374,6 @@ static int run_verb(void *options, int argc, char **argv)
 	if (!ret)
 		ret = run(t);
 	filter_free(&t->filter);
-	owners_free(&t->owners);
-	cgroup_paths_free(&t->cgroups);
 	summary_free(&t->summary);
 	free(t->kept.list);
 	free(t->is_seen);

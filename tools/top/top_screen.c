@@ -275,20 +275,12 @@ bool screen_is_gone(void)
 
 int screen_attributes(enum hue hue)
 {
-	int attributes = has_colour ? COLOR_PAIR(hue) : A_NORMAL;
+	static const int more[HUES] = { [HUE_DIM] = A_DIM,
+					[HUE_TITLE] = A_BOLD,
+					[HUE_CURSOR] = A_REVERSE,
+					[HUE_BAD] = A_BOLD };
 
-	switch (hue) {
-	case HUE_DIM:
-		return attributes | A_DIM;
-	case HUE_TITLE:
-		return attributes | A_BOLD;
-	case HUE_CURSOR:
-		return attributes | A_REVERSE;
-	case HUE_BAD:
-		return attributes | A_BOLD;
-	default:
-		return attributes;
-	}
+	return (has_colour ? COLOR_PAIR(hue) : A_NORMAL) | more[hue];
 }
 
 enum hue mode_hue(const struct algorithm *a, unsigned int mode)
