@@ -16,11 +16,12 @@
 
 #define US_PER_S 1000000ull
 
-struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key)
+struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key,
+					  size_t most)
 {
 	struct why_connection *found = (struct why_connection *)conn_map_find(&c->map, key);
 
-	if (found)
+	if (found || c->n >= most)
 		return found;
 	found = mem_need(conn_map_new(&c->map, key, sizeof(*found)));
 	why_window_begin(&found->window);

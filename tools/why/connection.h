@@ -38,8 +38,9 @@ struct why_connections {
 	size_t n;
 };
 
-/* The one with this key; a new one if there is none. */
-struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key);
+/* The one with this key; a new one if there is none; NULL: then there would be more than `most`. */
+struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key,
+					  size_t most);
 /* Notes its congestion control and its ends. */
 void why_connection_note(struct why_connection *c, const char name[BBR_NAME_LEN],
 			 const struct bbr_event *e);

@@ -19,7 +19,7 @@
 static struct why_connection *find_or_add(struct live *l, __u64 cookie)
 {
 	struct conn_key key = conn_key_of_id(0, cookie);
-	struct why_connection *c = why_connection_get(l->connections, &key);
+	struct why_connection *c = why_connection_get(l->connections, &key, ~0ul);
 
 	c->cookie = cookie;
 	return c;

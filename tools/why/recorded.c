@@ -12,22 +12,6 @@ struct reading {
 	struct event_source source;
 };
 
-static struct why_connection *find_or_add(struct recorded_why *to, const struct origin *origin,
-					  const struct bbr_event *e)
-{
-	struct conn_key key = conn_key_of(origin, e);
-	struct why_connection *c =
-		(struct why_connection *)conn_map_find(&to->connections->map, &key);
-
-	if (c)
-		return c;
-	if (to->connections->n == WHY_CONNECTIONS_MAX) {
-		to->left_out++;
-		return NULL;
-	}
-	return why_connection_get(to->connections, &key);
-}
-
 /* A run of the recorder did not see the connections of the one before. */
 static void begin_run(struct reading *r, const struct bbr_event *e)
 {
@@ -54,15 +38,19 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	struct reading *r = ctx;
 	struct why_connection *c;
 	struct why_reading reading;
+	struct conn_key key;
 	const char *profile;
 
 	begin_run(r, e);
 	/* At its end a connection has forgotten its state. */
 	if (e->kind == BBR_EV_END || !event_has_state(e) || !is_in_time(r->to, e))
 		return !is_interrupted();
-	c = find_or_add(r->to, origin, e);
-	if (!c)
+	key = conn_key_of(origin, e);
+	c = why_connection_get(r->to->connections, &key, WHY_CONNECTIONS_MAX);
+	if (!c) {
+		r->to->left_out++;
 		return true;
+	}
 	why_connection_note(c, origin->name, e);
 	profile = origin_profile(origin, e);
 	if (profile)

@@ -202,7 +202,7 @@ static struct why_connections made;
 static struct why_connection *make(__u64 cookie, const char *remote, double rate, bool has_window)
 {
 	struct conn_key key = conn_key_of_id(0, cookie);
-	struct why_connection *c = why_connection_get(&made, &key);
+	struct why_connection *c = why_connection_get(&made, &key, ~0ul);
 	struct why_reading r = { .time_ns = 1,
 				 .has_socket = true,
 				 .mss = 1000,
@@ -235,10 +235,10 @@ static void the_same_key_is_the_same_connection(void **state)
 	struct why_connection *first;
 
 	(void)state;
-	first = why_connection_get(&made, &key);
-	assert_ptr_equal(why_connection_get(&made, &key), first);
+	first = why_connection_get(&made, &key, ~0ul);
+	assert_ptr_equal(why_connection_get(&made, &key, ~0ul), first);
 	why_connections_cut(&made);
-	assert_ptr_not_equal(why_connection_get(&made, &key), first);
+	assert_ptr_not_equal(why_connection_get(&made, &key, ~0ul), first);
 	assert_int_equal(made.n, 2);
 	why_connections_free(&made);
 }
