@@ -383,17 +383,6 @@ static void add_modes(struct conn_totals *totals, const struct algorithm *a)
 		mode_place(totals, a->modes[i].name);
 }
 
-static void count_mode(struct conn_totals *totals, const struct conn *c)
-{
-	__u32 place;
-
-	if (c->e.mode >= c->algorithm->n_modes)
-		return;
-	place = mode_place(totals, c->algorithm->modes[c->e.mode].name);
-	if (place < MODE_NAMES_MAX)
-		totals->modes[place].conns++;
-}
-
 void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
 {
 	const struct algorithm *before = NULL;
@@ -402,7 +391,7 @@ void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
 	memset(totals, 0, sizeof(*totals));
 	for (__u32 i = 0; i < t->n; i++) {
 		const struct conn *c = t->all[i];
-		__u32 k = 0;
+		__u32 place = MODE_NAMES_MAX, k = 0;
 
 		if (c->ended_ns)
 			continue;
@@ -410,7 +399,10 @@ void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
 		if (c->algorithm != before)
 			add_modes(totals, c->algorithm);
 		before = c->algorithm;
-		count_mode(totals, c);
+		if (c->e.mode < c->algorithm->n_modes)
+			place = mode_place(totals, c->algorithm->modes[c->e.mode].name);
+		if (place < MODE_NAMES_MAX)
+			totals->modes[place].conns++;
 		if (!isnan(c->rate))
 			totals->rate += c->rate;
 		while (k < totals->origins && strcmp(names[k], c->name))

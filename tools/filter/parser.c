@@ -168,25 +168,14 @@ static bool need_socket(struct expression *x)
  * condition, or prints what is wrong and returns false. It may change the text of the value.
  */
 
-static bool parse_number_of_port(const char *s, int *port)
-{
-	unsigned long n;
-	char *end;
-
-	if (!isdigit((unsigned char)s[0]) || strlen(s) > 5)
-		return false;
-	n = strtoul(s, &end, 10);
-	if (*end || n > 65535)
-		return false;
-	*port = n;
-	return true;
-}
-
 static bool parse_service(const struct expression *x, const char *s, int *port)
 {
-	if (parse_number_of_port(s, port))
-		return true;
-	*port = isalpha((unsigned char)s[0]) ? find_service(s) : -1;
+	double number;
+
+	if (strlen(s) <= 5 && !strchr(s, '.') && !parse_number(s, &number) && number <= 65535)
+		*port = number;
+	else
+		*port = isalpha((unsigned char)s[0]) ? find_service(s) : -1;
 	return *port >= 0 ||
 	       refuse(x, "not a port", "0 to 65535, or the name of a service in /etc/services");
 }
