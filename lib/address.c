@@ -12,12 +12,6 @@
 #include "cli/json.h"
 #include "cli/units.h"
 
-static bool refuse(const char *option, const char *s, const char *why)
-{
-	err("%s %s: %s", option, s, why);
-	return false;
-}
-
 /* The number after the slash; -1 if it is not a number or is above max. */
 static int prefix_len(const char *s, int max)
 {
@@ -51,7 +45,7 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 	int bits, len;
 
 	if (n >= sizeof(text))
-		return refuse(option, s, "not an IPv4 or IPv6 address or prefix");
+		return err_value(option, s, "not an IPv4 or IPv6 address or prefix");
 	memcpy(text, s, n);
 	text[n] = 0;
 	if (inet_pton(AF_INET, text, &addr[3]) == 1) {
@@ -61,13 +55,13 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 	} else if (inet_pton(AF_INET6, text, addr) == 1) {
 		bits = 128;
 	} else {
-		return refuse(option, s, "not an IPv4 or IPv6 address or prefix");
+		return err_value(option, s, "not an IPv4 or IPv6 address or prefix");
 	}
 	len = slash ? prefix_len(slash + 1, bits) : bits;
 	if (len < 0)
-		return refuse(option, s,
-			      bits == 32 ? "a prefix length must be 0 to 32" :
-					   "a prefix length must be 0 to 128");
+		return err_value(option, s,
+				 bits == 32 ? "a prefix length must be 0 to 32" :
+					      "a prefix length must be 0 to 128");
 	prefix_mask(mask, 128 - bits + len);
 	/* The BPF program masks an address and compares the result with this. */
 	for (int i = 0; i < 4; i++)
@@ -80,7 +74,7 @@ bool parse_port(const char *option, const char *s, __u16 *port)
 	double value;
 
 	if (strchr(s, '.') || parse_number(s, &value) || value < 1 || value > 65535)
-		return refuse(option, s, "a port must be 1 to 65535");
+		return err_value(option, s, "a port must be 1 to 65535");
 	*port = htons(value);
 	return true;
 }
@@ -93,7 +87,7 @@ bool parse_mark(const char *option, const char *s, __u32 *mark)
 	errno = 0;
 	value = strtoull(s, &end, s[0] == '0' && (s[1] | 0x20) == 'x' ? 16 : 10);
 	if (!isdigit((unsigned char)s[0]) || *end || errno || value > 0xffffffff)
-		return refuse(option, s, "a mark is 0 to 0xffffffff");
+		return err_value(option, s, "a mark is 0 to 0xffffffff");
 	*mark = value;
 	return true;
 }

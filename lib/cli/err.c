@@ -32,6 +32,12 @@ void err_init(const char *name, bool verbose)
 	libbpf_set_print(print_libbpf);
 }
 
+bool err_value(const char *option, const char *value, const char *why)
+{
+	err("%s %s: %s", option, value, why);
+	return false;
+}
+
 void err_to(FILE *out)
 {
 	messages = out;

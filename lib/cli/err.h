@@ -35,6 +35,9 @@ int err_status(int status, const char *fmt, ...) __attribute__((format(printf, 2
 /* The line after it: what to do about it. */
 void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* "--every 5: a unit is missing". Returns false, as parsers of options do. */
+bool err_value(const char *option, const char *value, const char *why);
+
 /* Sends what err() and remedy() print to a stream instead of stderr; NULL: back to stderr. */
 void err_to(FILE *out);
 

@@ -49,7 +49,7 @@ static bool split(const char *address, char *host, size_t size, const char **por
 
 static bool refuse_address(const char *option, const char *s, const char *why)
 {
-	err("%s %s: %s", option, s, why);
+	err_value(option, s, why);
 	remedy("give an address of this machine with a port: 127.0.0.1:10227, [::1]:10227");
 	return false;
 }

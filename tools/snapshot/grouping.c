@@ -197,8 +197,7 @@ bool option_group_by(const char *option, const char *s, void *to)
 			return true;
 		}
 	}
-	err("%s %s: must be cgroup, process, prefix or netns", option, s);
-	return false;
+	return err_value(option, s, "must be cgroup, process, prefix or netns");
 }
 
 void complete_group_by(const struct completion *c)

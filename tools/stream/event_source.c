@@ -96,12 +96,6 @@ void event_source_close(struct event_source *s)
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
 #define TIME_MAX_NS 9e18
 
-static bool refuse(const char *option, const char *s, const char *why)
-{
-	err("%s %s: %s", option, s, why);
-	return false;
-}
-
 bool option_time(const char *option, const char *s, void *to)
 {
 	__u64 *ns = to;
@@ -109,9 +103,9 @@ bool option_time(const char *option, const char *s, void *to)
 	enum parse_error error = parse_duration(s, &value);
 
 	if (error)
-		return refuse(option, s, parse_error_text(error));
+		return err_value(option, s, parse_error_text(error));
 	if (value < 1 || value > TIME_MAX_NS)
-		return refuse(option, s, "must be 1ns to 9000000000s");
+		return err_value(option, s, "must be 1ns to 9000000000s");
 	*ns = value;
 	return true;
 }
@@ -148,7 +142,7 @@ bool option_count(const char *option, const char *s, void *to)
 	double value;
 
 	if (strchr(s, '.') || parse_number(s, &value) || value < 1 || value > 1e15)
-		return refuse(option, s, "must be a whole number, 1 or more");
+		return err_value(option, s, "must be a whole number, 1 or more");
 	*count = value;
 	return true;
 }
@@ -161,7 +155,7 @@ bool option_ring_size(const char *option, const char *s, void *to)
 	enum parse_error error = parse_size(s, &value);
 
 	if (error)
-		return refuse(option, s, parse_error_text(error));
+		return err_value(option, s, parse_error_text(error));
 	bytes = value <= RING_SIZE_MAX ? value : 0;
 	if (bytes != value || bytes < page || bytes & (bytes - 1)) {
 		err("%s %s: the kernel does not accept this size", option, s);
@@ -197,9 +191,9 @@ static bool option_speed(const char *option, const char *s, void *to)
 	enum parse_error error = parse_number(s, &value);
 
 	if (error)
-		return refuse(option, s, parse_error_text(error));
+		return err_value(option, s, parse_error_text(error));
 	if (value > 1e6)
-		return refuse(option, s, "must be 0 to 1000000");
+		return err_value(option, s, "must be 0 to 1000000");
 	*(double *)to = value;
 	return true;
 }

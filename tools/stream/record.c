@@ -174,10 +174,8 @@ static bool option_rotate_size(const char *option, const char *s, void *to)
 	double value;
 	enum parse_error error = parse_size(s, &value);
 
-	if (error) {
-		err("%s %s: %s", option, s, parse_error_text(error));
-		return false;
-	}
+	if (error)
+		return err_value(option, s, parse_error_text(error));
 	if (value < ROTATE_SIZE_MIN || value > ROTATE_SIZE_MAX) {
 		err("%s %s: must be %dk to %llug", option, s, ROTATE_SIZE_MIN >> 10,
 		    ROTATE_SIZE_MAX >> 30);

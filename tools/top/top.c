@@ -86,8 +86,7 @@ static bool option_interval(const char *option, const char *value, void *to)
 		return false;
 	if (*ns >= INTERVAL_MIN_NS && *ns <= 3600 * NS_PER_S)
 		return true;
-	err("%s %s: must be 100ms to 3600s", option, value);
-	return false;
+	return err_value(option, value, "must be 100ms to 3600s");
 }
 
 /* As for snapshot: from the lowest, or with a "-" from the highest. */
