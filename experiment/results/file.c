@@ -435,30 +435,6 @@ static int read_line(struct reading *r, char *line, size_t len)
 	return ret ? ret : read_names(r, line);
 }
 
-static int ascending(const void *a, const void *b)
-{
-	const __u64 *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* Of files that were joined, or of one that was joined with itself, a row may count twice. */
-static int check_numbers(const char *path, const struct rows *rows)
-{
-	__u64 *number = mem_new(rows->n, sizeof(*number));
-	size_t i;
-
-	for (i = 0; i < rows->n; i++)
-		number[i] = rows->at[i].number;
-	qsort(number, rows->n, sizeof(*number), ascending);
-	for (i = 1; i < rows->n && number[i] != number[i - 1];)
-		i++;
-	if (i < rows->n)
-		err("%s: two rows have the number %llu", path, number[i]);
-	free(number);
-	return i < rows->n ? EXIT_REFUSED : EXIT_DONE;
-}
-
 int file_read(const char *path, struct study *s)
 {
 	struct reading r = { .path = path, .study = s };
@@ -482,8 +458,6 @@ int file_read(const char *path, struct study *s)
 		ret = err_refused("cannot read %s: %s", path, strerror(errno));
 	if (!ret && !r.columns)
 		ret = err_refused("%s: bbrmon experiment -w did not write this file", path);
-	if (!ret)
-		ret = check_numbers(path, &s->rows);
 	free(line);
 	fclose(in);
 	return ret;

@@ -142,10 +142,8 @@ static FILE *make_file(struct input *in, char **text, size_t *size)
 	file_write_head(out, &s);
 	while (in->left && s.rows.n + times <= MAX_ROWS) {
 		take_row(in, &s, &row, step);
-		for (__u32 i = 0; i < times; i++) {
-			row.number = s.rows.n;
+		for (__u32 i = 0; i < times; i++)
 			rows_add(&s.rows, &row);
-		}
 	}
 	file_write_rows(out, &s, 0);
 	file_write_counters(out, &s);

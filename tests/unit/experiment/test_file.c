@@ -253,7 +253,6 @@ static void test_what_it_is_not(void **state)
 	refuses_at(text, "# arms=2\n", "# arms=2\n# arms=2\n", false);
 	refuses_at(text, "# design=switchback\n", "# design=switchback\n# design=ab\n", false);
 	refuses(text, ",block,", ",block,arm,");
-	refuses_at(text, "\n2,", "\n1,", false);
 	refuses_at(text, "# design=switchback\n", "", false);
 	refuses_at(text, "# unit=prefix\n", "", false);
 	refuses_at(text, "# seed=7\n", "", false);
