@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE /* tdestroy() */
 #include <poll.h>
+#include <search.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,27 +279,67 @@ const struct algorithm *recording_described(const char *file, size_t i)
 	return layout_described(i);
 }
 
+struct run_clock {
+	__u64 id;
+	__s64 epoch_ns;
+};
+
+struct boot_clock {
+	__u8 id[16];
+	__s64 epoch_ns; /* the highest of its runs so far */
+};
+
+static int by_run(const void *a, const void *b)
+{
+	const struct run_clock *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_boot(const void *a, const void *b)
+{
+	const struct boot_clock *x = a, *y = b;
+
+	return memcmp(x->id, y->id, sizeof(x->id));
+}
+
+/* It rises if the machine slept or the clock was set forward, it falls if it was set back. */
+static __s64 highest_of_boot(struct run_clocks *c, const struct recording_run *run)
+{
+	struct boot_clock *new, *boot;
+
+	if (!is_boot_of(run->boot_id, run))
+		return run->epoch_ns;
+	new = mem_new(1, sizeof(*new));
+	memcpy(new->id, run->boot_id, sizeof(new->id));
+	new->epoch_ns = run->epoch_ns;
+	boot = *(struct boot_clock **)mem_need(tsearch(new, &c->boots, by_boot));
+	if (boot != new)
+		free(new);
+	if (boot->epoch_ns < run->epoch_ns)
+		boot->epoch_ns = run->epoch_ns;
+	return boot->epoch_ns;
+}
+
 __s64 run_clocks_epoch_ns(struct run_clocks *c, const struct recording_run *run)
 {
-	struct run_clock *added;
+	const struct run_clock like = { .id = run->id };
+	struct run_clock **known, *new;
 
-	for (unsigned int i = c->n; i-- > 0;)
-		if (c->all[i].id == run->id)
-			return c->all[i].epoch_ns;
-	c->all = mem_grow(c->all, c->n, sizeof(*c->all));
-	added = &c->all[c->n];
-	added->id = run->id;
-	memcpy(added->boot_id, run->boot_id, sizeof(added->boot_id));
-	added->epoch_ns = run->epoch_ns;
-	/* It rises if the machine slept or the clock was set forward, it falls if it was set back. */
-	for (unsigned int i = 0; i < c->n; i++)
-		if (is_boot_of(c->all[i].boot_id, run) && c->all[i].epoch_ns > added->epoch_ns)
-			added->epoch_ns = c->all[i].epoch_ns;
-	c->n++;
-	return added->epoch_ns;
+	if (c->last && c->last->id == run->id)
+		return c->last->epoch_ns;
+	known = tfind(&like, &c->runs, by_run);
+	if (!known) {
+		new = mem_new(1, sizeof(*new));
+		*new = (struct run_clock){ run->id, highest_of_boot(c, run) };
+		known = mem_need(tsearch(new, &c->runs, by_run));
+	}
+	c->last = *known;
+	return c->last->epoch_ns;
 }
 
 void run_clocks_free(struct run_clocks *c)
 {
-	free(c->all);
+	tdestroy(c->runs, free);
+	tdestroy(c->boots, free);
 }

@@ -62,12 +62,8 @@ const struct algorithm *recording_described(const char *file, size_t i);
  * earlier.
  */
 struct run_clocks {
-	struct run_clock {
-		__u64 id;
-		__u8 boot_id[16];
-		__s64 epoch_ns;
-	} *all;
-	unsigned int n;
+	void *runs, *boots; /* trees: tsearch(3) */
+	const struct run_clock *last; /* of the last event */
 };
 
 /* What to add to the time of an event of this run to get nanoseconds since 1970. */

@@ -42,8 +42,8 @@ void why_connection_note(struct why_connection *c, const char name[BBR_NAME_LEN]
 
 void why_connections_cut(struct why_connections *c)
 {
-	for (size_t i = 0; i < c->n; i++)
-		conn_map_remove(&c->map, &c->list[i]->key);
+	for (; c->n_cut < c->n; c->n_cut++)
+		conn_map_remove(&c->map, &c->list[c->n_cut]->key);
 }
 
 void why_connections_free(struct why_connections *c)

@@ -35,7 +35,7 @@ struct why_connection {
 struct why_connections {
 	struct conn_map map; /* those that may still be read */
 	struct why_connection **list; /* all */
-	size_t n;
+	size_t n, n_cut; /* the first n_cut are no longer in the map */
 };
 
 /* The one with this key; a new one if there is none; NULL: then there would be more than `most`. */

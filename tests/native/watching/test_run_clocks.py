@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings with several runs, and clocks that were set between them: the times that verbs show."""
 import json
+import resource
 
 import pytest
 
@@ -101,3 +102,15 @@ def test_a_clock_that_is_set_within_a_run(bbrmon, report, tmp_path):
     for i, event in enumerate(events):
         found = json.loads(bbrmon("snapshot", "-j", "-r", file, "--at", f"{100 * i + 1}ms").out)
         assert found["bytes_acked"] == event["bytes_acked"]
+
+
+def test_many_runs_take_time_in_proportion(bbrmon, tmp_path):
+    """A crafted recording has a run in each chunk: four times as many must not cost why sixteen times as much."""
+    def cost(runs):
+        file = tmp_path / f"{runs}.rec"
+        for i in range(1, runs + 1):
+            made.write(file, [made.event(i * NS, made.ACK, conn=i, flags=made.SAMPLE, rtt_us=100)], run=i, boot_id=BOOTS[0])
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        bbrmon("why", "--read", file)
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert cost(8000) < 8 * cost(2000)
