@@ -479,8 +479,9 @@ def test_against_each_other(bbrctl, load, ns):
     running = flows(ns, one, 6)
     ways = [(one, two), (two, one)] * 6
     started = [bbrctl.start("migrate", "--all-netns", "--from", a, "--to", b, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.DEVNULL) for a, b in ways]
-    assert {p.wait(120) for p in started} <= {DONE, NOTHING}
+                            stderr=subprocess.PIPE, text=True) for a, b in ways]
+    said = [p.communicate(timeout=120)[1] for p in started]
+    assert {p.returncode for p in started} <= {DONE, NOTHING}, said
     advance(running)
     finish(running)
 
