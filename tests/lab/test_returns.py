@@ -26,8 +26,11 @@ def test_what_a_guest_printed():
 
 @pytest.mark.parametrize("skip", [False, True])
 def test_a_kernel(skip):
-    """One call in 16 is skipped: of eight seeds each showed 13 to 18 wrong values. Every flow goes on."""
-    found = returns.execute(returns.Run("6.12", seconds=4, skip=skip))
+    """
+    One call in 16 is skipped: in 4 s each of eight seeds showed 13 to 18 wrong values. Every flow goes on: in 4 s not all have
+    got through yet, in 7 s the five of bpf_bbr3 have 220 to 880 kB (six seeds).
+    """
+    found = returns.execute(returns.Run("6.12", seconds=7, skip=skip))
     assert all(found.counts[op]["calls"] > 50 for op in returns.OPS if op != "undo_cwnd")
     assert (found.stale > 0) == skip
     assert found.bytes["bpf_bbr3"] > 50000

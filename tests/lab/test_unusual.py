@@ -121,7 +121,7 @@ def test_what_a_sockmap_redirects_does_not_go_through_tcp(key, name):
     _, ends, _ = found(key, name, "sockmap")
     assert {end["tcp_bytes"] for end in (ends["client"], ends["server"])} <= {BYTES // 2, BYTES // 2 + 1}
     text, ends, answers = found(key, name, "why")
-    assert "2 idle connections are not shown" in text and "of these 2 in a sockmap: data that its BPF program redirects" in text
+    assert "2 idle connections are not shown" in text and "2 of these are in a sockmap: data that its BPF program redirects" in text
     assert [(answer["sockmap"], answer["cause"]) for answer in answers] == [(True, "application")] * 2
     assert all("the socket is in a sockmap" in answer["verdicts"][0]["sentence"] for answer in answers)
 
@@ -146,7 +146,7 @@ def test_a_filter_chooses_among_subflows(key):
     """The server's end of the second one has that remote address. top names both ends' connections, and sorts by them."""
     text, ends, states = found(key, "lab_bbr", "part")
     assert [state["remote"] for state in states if state["instance"] == "lab_v3"] == ["127.0.0.2"] and len(states) == 4
-    assert "moved 1 connection from lab_bbr to lab_v3" in text and "1 of them is a subflow of MPTCP; subflows that join later" in text
+    assert "moved 1 connection from lab_bbr to lab_v3" in text and "1 of them is a subflow of MPTCP; later subflows get" in text
     (head,) = [line for line in text.splitlines() if line.startswith("INSTANCE")]
     at = head.index("MPTCP")
     tokens = [int(line[at:].split()[0].split("/")[0], 16) for line in text.splitlines() if re.match(r"lab_\w+ +\w+ing ", line)]

@@ -249,7 +249,7 @@ def test_overlapping_scopes_are_refused(experiments, cgroup, new_cgroup, number)
     for where in cgroup, below:
         done = experiments.bbrctl("experiment", "start", new := new_name(), *AB, "--cgroup", where.path, *second,
                                   status=REFUSED if overlap else 0)
-        assert not overlap or f"experiment {name} " in done.err
+        assert not overlap or f"the experiment {name}\n" in done.err
         if not overlap:
             experiments.bbrctl("experiment", "stop", new)
     experiments.start(beside, *AB, *second)
@@ -262,7 +262,7 @@ def test_without_a_cgroup_only_the_own_namespace(bbrctl, experiments, ns, new_ns
     name = new_name()
     experiments.names.append(name)
     go = "experiment", "start", name, "--dst", "127.0.0.0/8", *AB
-    assert "contradict" in bbrctl(*go, "--netns", there.name, "--all-netns", status=USAGE, **here).err
+    assert "exclude each other" in bbrctl(*go, "--netns", there.name, "--all-netns", status=USAGE, **here).err
     bbrctl(*go, **here)
     assert experiments.status(name)["scope"]["netns"] == ns.name
     try:

@@ -59,7 +59,7 @@ def test_check_advises_nothing_that_takes_a_shaper_away(bbrctl, new_ns):
     ns.run("tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1gbit", "burst", "1m", "latency", "10ms")
     assert devices_of(bbrctl, ns)["lo"] == {"device": "lo", "qdisc": "tbf", "root": "tbf", "advice": None, "fq": None}
     out = bbrctl("check", prefix=ns.command()).out
-    assert "tc qdisc" not in out and "would take tbf away" in out
+    assert "tc qdisc" not in out and "would replace tbf" in out
 
 
 def test_load_then_use_then_unload(bbrctl, free_name, ns):

@@ -42,7 +42,7 @@ READING = [
     ("bbrmon", ["stream", "--read", "FILE"], set()), ("bbrmon", ["snapshot", "--read", "FILE"], set()),
     ("bbrmon", ["why", "--read", "FILE"], set()),
     ("bbrmon", ["top", "--batch", "--read", "FILE"], set()), ("bbrmon", ["record", "-o", "OUT", "--read", "FILE"], set()),
-    ("bbrmon", ["export", "--read", "FILE"], set()), ("bbrmon", ["report", "FILE"], set()), ("bbrmon", ["experiment", "FILE"], set()),
+    ("bbrmon", ["export", "--read", "FILE"], set()), ("bbrmon", ["experiment", "FILE"], set()),
     ("bbrmon", ["experiment", "--html", "OUT", "FILE"], set()),
     ("bbrctl", ["apply", "FILE"], CHANGE | FILES | {"sys_ptrace"}), ("bbrctl", ["apply", "--check", "FILE"], LOOK | FILES | {"sys_ptrace"}),
     ("bbrctl", ["apply", "--diff", "FILE"], LOOK | FILES | {"sys_ptrace"}),
@@ -221,6 +221,22 @@ def test_what_root_keeps_while_it_reads_a_file(public, load, program, line, caps
         finally:
             process.kill()
             os.close(writer)
+
+
+def test_what_root_keeps_while_it_makes_a_report(public):
+    """It reads its file twice, so that cannot be a pipe. It is long enough to look at the program meanwhile."""
+    file = public / "recording"
+    file.write_bytes(RECORDING.read_bytes() * 500)
+    with subprocess.Popen([BUILD / "bbrmon", "report", "-o", public / "out", file], env=sanitizer_environment()) as process:
+        def reads():
+            assert process.poll() is None
+            opened = {os.path.realpath(fd) for fd in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()}
+            return str(file) in opened and int(status(process.pid)["CapEff"], 16) == 0
+        try:
+            wait_until(reads, "it reads the file without privileges")
+            has_just(process.pid, set(), ())
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("args", [["report", "FILE"], ["report", "-o", "OUT", "FILE"], ["report", "--svg", "OUT", "FILE"],
