@@ -48,6 +48,8 @@ struct summary {
 	int key; /* that sorts groups: from summary_sort(), as the next */
 	bool ascending;
 
+	struct summary_line *lines;
+	size_t n;
 	struct groups groups;
 };
 

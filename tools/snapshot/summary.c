@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/err.h"
@@ -17,14 +17,17 @@ struct sums {
 	__u64 busy_us, rwnd_limited_us, sndbuf_limited_us; /* 0 in a recording */
 };
 
-struct summary_group {
-	struct group group;
-	bool is_recorded;
-	/* Without --by, what a group has in common. */
+struct summary_line {
 	char name[BBR_NAME_LEN];
 	char profile[BBR_PROFILE_NAME_LEN]; /* "": not known */
 	const struct algorithm *algorithm;
 	unsigned int mode; /* of it */
+	struct sums sums;
+};
+
+struct summary_group {
+	struct group group;
+	bool is_recorded;
 	struct sums sums;
 };
 
@@ -70,36 +73,45 @@ bool summary_sort(struct summary *s, const char *key)
 	return false;
 }
 
-static struct sums *sums_of(struct summary *s, const struct snapshot *c)
+static struct sums *line_of(struct summary *s, const struct snapshot *c)
 {
-	const struct bbr_event *e = &c->state->event;
-	const char *profile = origin_profile(c->origin, e);
-	const struct group_member member = { .raddr = e->raddr,
+	const char *profile = origin_profile(c->origin, &c->state->event);
+	struct summary_line key = { .algorithm = c->origin->algorithm,
+				    .mode = c->state->event.mode };
+
+	memcpy(key.name, c->origin->name, sizeof(key.name));
+	if (profile)
+		strcpy(key.profile, profile);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->lines[i].mode == key.mode && s->lines[i].algorithm == key.algorithm &&
+		    !strcmp(s->lines[i].name, key.name) &&
+		    !strcmp(s->lines[i].profile, key.profile))
+			return &s->lines[i].sums;
+	s->lines = mem_grow(s->lines, s->n, sizeof(*s->lines));
+	s->lines[s->n] = key;
+	return &s->lines[s->n++].sums;
+}
+
+static struct sums *group_of(struct summary *s, const struct snapshot *c)
+{
+	const struct group_member member = { .raddr = c->state->event.raddr,
 					     .cgroup = c->state->cgroup,
 					     .inode = c->state->inode,
-					     .netns = e->netns,
+					     .netns = c->state->event.netns,
 					     .is_recorded = c->is_recorded };
 	char label[GROUP_LABEL_LEN];
 	struct summary_group *g;
 
-	if (s->grouping.by)
-		group_label(label, &s->grouping, &member);
-	else
-		snprintf(label, sizeof(label), "%s %s %u %p", c->origin->name,
-			 profile ? profile : "", e->mode, (const void *)c->origin->algorithm);
 	s->groups.size = sizeof(*g);
+	group_label(label, &s->grouping, &member);
 	g = groups_get(&s->groups, label);
 	g->is_recorded = c->is_recorded;
-	strcpy(g->name, c->origin->name);
-	strcpy(g->profile, profile ? profile : "");
-	g->algorithm = c->origin->algorithm;
-	g->mode = e->mode;
 	return &g->sums;
 }
 
 void summary_add(struct summary *s, const struct snapshot *c)
 {
-	struct sums *sums = sums_of(s, c);
+	struct sums *sums = s->grouping.by ? group_of(s, c) : line_of(s, c);
 	const struct bbr_event *e = &c->state->event;
 
 	sums->connections++;
@@ -113,12 +125,11 @@ void summary_add(struct summary *s, const struct snapshot *c)
 	sums->sndbuf_limited_us += us_of_ticks(c->state->sndbuf_ticks);
 }
 
-static int compare_lines(const void *a, const void *b, void *ctx)
+static int compare_lines(const void *a, const void *b)
 {
-	const struct summary_group *x = a, *y = b;
+	const struct summary_line *x = a, *y = b;
 	int result = strcmp(x->name, y->name);
 
-	(void)ctx;
 	if (!result)
 		result = strcmp(x->profile, y->profile);
 	return result ? result : (int)x->mode - (int)y->mode;
@@ -154,7 +165,7 @@ static void add_sums(struct json *j, const struct sums *s, bool with_socket, boo
 					*member_of(s, i));
 }
 
-static void print_line(FILE *out, const struct summary_group *line, bool json)
+static void print_line(FILE *out, const struct summary_line *line, bool json)
 {
 	const struct sums *s = &line->sums;
 	char bw[UNITS_LEN];
@@ -205,33 +216,39 @@ static void print_group(FILE *out, const struct summary_group *g, enum group_by 
 		s->bytes_sent, retrans, rwnd, sndbuf, group_shown(&g->group));
 }
 
-void summary_print(FILE *out, struct summary *s, bool json)
+static void print_groups(FILE *out, struct summary *s, bool json)
 {
 	const char *by = group_by_names[s->grouping.by];
 
-	if (*by)
-		groups_sort(&s->groups, compare_groups, s, s->largest ? s->largest : GROUPS_LARGEST,
-			    add_group);
-	else
-		groups_sort(&s->groups, compare_lines, NULL, 0, NULL);
-	if (!json && *by)
+	groups_sort(&s->groups, compare_groups, s, s->largest ? s->largest : GROUPS_LARGEST,
+		    add_group);
+	if (!json)
 		fprintf(out, "%11s %10s %8s %14s %7s %6s %6s %c%s\n", "Connections", "Sum-of-bw",
 			"Inflight", "Bytes-sent", "Retrans", "Rwnd", "Sndbuf", *by - 'a' + 'A',
 			by + 1);
-	else if (!json)
+	for (size_t i = 0; i < s->groups.n; i++)
+		print_group(out, s->groups.list[i], s->grouping.by, json);
+}
+
+void summary_print(FILE *out, struct summary *s, bool json)
+{
+	if (s->grouping.by) {
+		print_groups(out, s, json);
+		return;
+	}
+	if (s->n)
+		qsort(s->lines, s->n, sizeof(*s->lines), compare_lines);
+	if (!json)
 		fprintf(out, "%-15s %-15s %-9s %11s %10s %10s %15s %15s %13s\n", "Instance",
 			"Profile", "Mode", "Connections", "Sum-of-bw", "Inflight", "Bytes-sent",
 			"Bytes-acked", "Bytes-retrans");
-	for (size_t i = 0; i < s->groups.n; i++) {
-		if (*by)
-			print_group(out, s->groups.list[i], s->grouping.by, json);
-		else
-			print_line(out, s->groups.list[i], json);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		print_line(out, &s->lines[i], json);
 }
 
 void summary_free(struct summary *s)
 {
+	free(s->lines);
 	groups_free(&s->groups);
 	grouping_free(&s->grouping);
 }
