@@ -91,12 +91,11 @@ static bool is_fine_enough(const struct recording_run *run, const struct watch_r
 	       (run->sampling != BBR_SAMPLE_TIME || run->interval_ns <= request->interval_ns);
 }
 
-static bool is_boot_of(const __u8 boot_id[16], const struct recording_run *run)
+static bool is_boot_known(const __u8 boot_id[16])
 {
-	static const __u8 unknown[sizeof(run->boot_id)];
+	static const __u8 unknown[16];
 
-	return !memcmp(boot_id, run->boot_id, sizeof(unknown)) &&
-	       memcmp(boot_id, unknown, sizeof(unknown));
+	return memcmp(boot_id, unknown, sizeof(unknown));
 }
 
 /* The clock of a boot goes on from run to run. Only the time of day tells how boots lie. */
@@ -106,7 +105,7 @@ static void find_shift(struct replay *p)
 
 	if (!p->run)
 		p->first_epoch_ns = run->epoch_ns;
-	if (!is_boot_of(p->boot_id, run))
+	if (!is_boot_known(run->boot_id) || memcmp(p->boot_id, run->boot_id, sizeof(p->boot_id)))
 		p->shift_ns = (__u64)run->epoch_ns - (__u64)p->first_epoch_ns;
 	memcpy(p->boot_id, run->boot_id, sizeof(p->boot_id));
 }
@@ -308,7 +307,7 @@ static __s64 highest_of_boot(struct run_clocks *c, const struct recording_run *r
 {
 	struct boot_clock *new, *boot;
 
-	if (!is_boot_of(run->boot_id, run))
+	if (!is_boot_known(run->boot_id))
 		return run->epoch_ns;
 	new = mem_new(1, sizeof(*new));
 	memcpy(new->id, run->boot_id, sizeof(new->id));
