@@ -376,18 +376,18 @@ bool is_registered(const char *name)
 }
 
 /*
- * Before 6.11 a link cannot be detached: the kernel ends it some time after its last holder is
- * gone.
+ * A link that could not be detached (before 6.11 none can) ends some time after its last holder
+ * is gone, and we have removed its pin.
  */
-static int wait_for_end(const struct instance *inst)
+static int wait_for_end(const struct instance *inst, int error)
 {
 	for (int i = 0; i < 500; i++) {
 		if (!is_registered(inst->name))
 			return EXIT_DONE;
 		usleep(10000);
 	}
-	err("%s: its link (id %u) is still in use, and this kernel cannot detach it", inst->name,
-	    inst->link_id);
+	err("%s: its link (id %u) is still in use, and the kernel does not detach it: %s",
+	    inst->name, inst->link_id, strerror(error));
 	remedy("end the process, or remove the pin other than %s, that holds it",
 	       pin_path(inst->name));
 	return EXIT_REFUSED;
@@ -410,11 +410,7 @@ static int end_link(const struct instance *inst)
 	}
 	error = bpf_link_detach(fd) ? errno : 0;
 	close(fd);
-	if (!error)
-		return EXIT_DONE;
-	if (error == EOPNOTSUPP)
-		return wait_for_end(inst);
-	return err_bpf(error, "the kernel refused to unregister it");
+	return error ? wait_for_end(inst, error) : EXIT_DONE;
 }
 
 int unregister(const struct instance *inst)

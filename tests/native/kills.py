@@ -35,6 +35,14 @@ def delays(longest, seed):
     return [longest * 1.1 * (i + rng.random()) / TRIES for i in range(TRIES)]
 
 
+# Calls that change nothing but the process: what it has made or holds goes with it.
+QUIET = re.compile(r"""(close|read|pread64|lseek|getdents64|(new)?fstatat|statx|f?stat|f?statfs|f?access(at2?)?|readlink(at)?|
+    uname|sysinfo|getrandom|mmap|munmap|mremap|mprotect|madvise|brk|prlimit64|prctl|capget|capset|setns|arch_prctl|
+    set_tid_address|set_robust_list|rseq|rt_sig\w+|fcntl|flock|clock_\w+|getpid|gettid|geteuid|ioctl)\(
+    |openat\((?!.*O_(CREAT|TRUNC|TMPFILE))
+    |bpf\(BPF_(\w+_GET_\w+|OBJ_GET|MAP_LOOKUP_ELEM|MAP_CREATE|MAP_FREEZE|PROG_LOAD|PROG_BIND_MAP|BTF_LOAD|ITER_CREATE),""", re.X)
+
+
 class Traced:
     """A command that strace runs."""
 
@@ -52,6 +60,30 @@ class Traced:
         assert done.returncode == DONE, done
         self.lines = re.findall(r"^\d+ +(\w+\(.*)", self.log.read_text(), re.M)
         return [line.partition("(")[0] for line in self.lines]
+
+    def calls_of_bpf(self):
+        """
+        The numbers of its calls of bpf(2) to let fail: of those with the same callers the first, the middle and the last.
+        Such calls are alike, as the hundreds that look at each map of the machine. Sets lines as calls() does.
+        """
+        done = self.run("-k", "-e", "trace=bpf", "-e", "signal=none")
+        assert done.returncode == DONE, done
+        calls = re.findall(r"^\d+ +(bpf\(.*)\n((?: > .*\n)*)", self.log.read_text(), re.M)
+        self.lines = [line for line, _ in calls]
+        by_callers = {}
+        for number, (line, callers) in enumerate(calls, 1):
+            by_callers.setdefault((line.partition(",")[0], callers), []).append(number)
+        return sorted({n[k] for n in by_callers.values() for k in (0, len(n) // 2, -1)})
+
+    def places(self):
+        """
+        The calls to be killed before, after calls(): the first one, and each whose last one may have changed something.
+        To read from a BPF iterator runs programs.
+        """
+        iterators = {line.rpartition(" = ")[2] for line in self.lines if line.startswith("bpf(BPF_ITER_CREATE")}
+        is_quiet = [QUIET.match(line) and not (line.startswith("read(") and re.match(r"read\((\d+)", line)[1] in iterators)
+                    for line in self.lines]
+        return [i for i in range(len(self.lines)) if not i or not is_quiet[i - 1]]
 
     def kill_at(self, calls, i):
         """Kills it before its i-th system call. Returns whether it came that far."""

@@ -45,11 +45,6 @@ def some_of(list):
     return list if WHOLE else list[int(built.stat().st_mtime) % 5 if built.exists() else 0::5]
 
 
-def places(calls):
-    """Where a kill may matter: nothing changes between one read(2) of a file and the next."""
-    return [i for i, name in enumerate(calls) if name != "read" or calls[i - 1] != "read"]
-
-
 def sample(n, size):
     """Numbers below n: all, or about as many as `size`, evenly spread."""
     return range(n) if WHOLE else range(n // size // 2, n, n // size or 1)
@@ -109,7 +104,7 @@ def test_apply_killed_at_each_call(quick, free_name, tmp_path):
                 quick("apply", file["old"])
         return found[i]
 
-    where = places(calls)
+    where = applying.places()
     first = bisect.bisect_left(range(len(calls)), True, key=lambda i: kill_at(i) != "old")
     last = bisect.bisect_left(range(len(calls)), True, lo=first, key=lambda i: kill_at(i) == "new")
     for i in (*(where[k] for k in sample(len(where), 8)), *(first + k for k in sample(last - first, 10))):
@@ -117,7 +112,7 @@ def test_apply_killed_at_each_call(quick, free_name, tmp_path):
     for i in range(max(first - 2, 0), min(last + 2, len(calls))) if last - first < 20 else []:
         kill_at(i)
     found = collections.Counter(found.values())
-    print(f"killed before {found.total()} of {len(calls)} system calls:", dict(found))
+    print(f"killed before {found.total()} of {len(calls)} system calls, {len(where)} of which follow a change:", dict(found))
     assert set(found) == {"old", "new"}, found
 
 
@@ -219,7 +214,7 @@ def run_once(quick, faults, tmp_path, verb):
 def test_verb_killed_at_each_call(quick, faults, tmp_path, verb):
     """The old state, or what was asked for."""
     before, after, traced, calls = run_once(quick, faults, tmp_path, verb)
-    where = places(calls)
+    where = traced.places()
     found = collections.Counter()
     for i in (where[k] for k in sample(len(where), 4)):
         killed, now = traced.kill_at(calls, i), faults.state()
@@ -227,14 +222,14 @@ def test_verb_killed_at_each_call(quick, faults, tmp_path, verb):
         assert now in (before, after), f"{verb}: {traced.lines[i]}: {now}, neither {before} nor {after}"
         assert killed or now == after, "it says that it is done"
         faults.back(VERBS[verb], before)
-    print(f"{verb}: killed before {found.total()} of {len(calls)} system calls:", dict(found))
+    print(f"{verb}: killed before {found.total()} of the {len(where)} system calls that follow a change:", dict(found))
 
 
 @pytest.mark.parametrize("verb", some_of([verb for verb in VERBS if VERBS[verb] and TWO_STEPS.search(verb)]))
 def test_verb_killed_between_its_steps(quick, faults, tmp_path, verb):
     """What a kill leaves, the same command makes whole."""
     before, after, traced, calls = run_once(quick, faults, tmp_path, verb)
-    where = places(calls)
+    where = traced.places()
     found = collections.Counter()
     for i in (where[k] for k in sample(len(where), 12)):
         traced.kill_at(calls, i)
@@ -243,7 +238,7 @@ def test_verb_killed_between_its_steps(quick, faults, tmp_path, verb):
         again = quick(*faults.args(verb), status=None)
         assert again.status == (NOTHING if now == after else DONE) and faults.state() == after, (traced.lines[i], now, again)
         faults.back(VERBS[verb], before)
-    print(f"{verb}: killed before {found.total()} of {len(calls)} system calls:", dict(found))
+    print(f"{verb}: killed before {found.total()} of the {len(where)} system calls that follow a change:", dict(found))
 
 
 @pytest.mark.parametrize("verb", some_of([*VERBS]))
@@ -251,16 +246,17 @@ def test_each_call_of_bpf_fails(bbrctl, faults, tmp_path, verb):
     """It ends with a message and the old state, or with success and what was asked for."""
     undo, before = VERBS[verb], faults.state()
     traced = Traced(tmp_path, bbrctl.path, *faults.args(verb))
-    calls = traced.calls("bpf")
+    numbers = traced.calls_of_bpf()
     # libbpf asks what the kernel has, and does without what is refused: what it makes then must be found all the same.
-    probes = [i for i, line in enumerate(traced.lines) if "libbpf_" in line]
+    # A link that is made or ended is the step that matters most.
+    probes = [n for n, line in enumerate(traced.lines, 1) if re.search("libbpf_|BPF_LINK_(CREATE|UPDATE|DETACH)", line)]
     after, out = faults.state(), traced.run("-e", "trace=none").stdout if not undo else ""
     assert (after != before) == bool(undo) or verb.startswith("upgrade")
     faults.back(undo, before)
     ended, wrong = collections.Counter(), []
     for k, error in enumerate(ERRORS):
-        for i in {*sample(len(calls), 1 + k), *probes}:
-            done = traced.fail(i + 1, error)
+        for n in {*(numbers[i] for i in sample(len(numbers), 1 + k)), *probes}:
+            done = traced.fail(n, error)
             now = faults.state()
             if SANITIZER.search(done.stderr) or done.returncode not in range(4):
                 kind = "crashed"
@@ -272,11 +268,11 @@ def test_each_call_of_bpf_fails(bbrctl, faults, tmp_path, verb):
                 kind = "done" if now == after and (undo or done.stdout == out) else "done, but not what was asked"
             ended[kind] += 1
             if kind not in ("done", "refused", "done, and said what is missing"):
-                wrong.append((i + 1, error, kind, done.returncode, done.stderr, done.stdout[:300]))
+                wrong.append((n, error, kind, done.returncode, done.stderr, done.stdout[:300]))
                 if now not in (before, after):
                     faults.begin()
             faults.back(undo, before)
-    print(f"{verb}: {len(calls)} calls of bpf(2), {ended.total()} failures:", dict(ended))
+    print(f"{verb}: {len(traced.lines)} calls of bpf(2) of {len(numbers)} kinds, {ended.total()} failures:", dict(ended))
     assert not wrong, "\n".join(map(str, wrong))
 
 
@@ -293,13 +289,13 @@ def test_each_call_of_bpf_of_bbrmon_fails(bbrctl, build, free_name, ns, tmp_path
         pairs = [transfer.connect(ns, listener, cc=name) for _ in range(3)]
     words = [str(rec) if word == "REC" else word for word in verb.split()]
     traced = Traced(tmp_path, build.parent / "bbrmon", *words, "--name", name)
-    calls = traced.calls("bpf")
+    numbers = traced.calls_of_bpf()
     out = traced.run("-e", "trace=none").stdout
     ended, wrong = collections.Counter(), []
     for k, error in enumerate(ERRORS):
-        for i in sample(len(calls), 5 + k):
+        for n in (numbers[i] for i in sample(len(numbers), 5 + k)):
             rec.unlink(missing_ok=True)
-            done = traced.fail(i + 1, error)
+            done = traced.fail(n, error)
             found = done.stdout.count(name) == out.count(name) if "snapshot" in verb or "export" in verb else True
             if done.returncode not in (DONE, REFUSED) or SANITIZER.search(done.stderr):
                 kind = "crashed"
@@ -309,12 +305,12 @@ def test_each_call_of_bpf_of_bbrmon_fails(bbrctl, build, free_name, ns, tmp_path
                 kind = "done" if found or done.stderr else "done, but not all"
             ended[kind] += 1
             if kind not in ("done", "refused"):
-                wrong.append((i + 1, error, kind, done.returncode, done.stderr[:300], done.stdout[:300]))
+                wrong.append((n, error, kind, done.returncode, done.stderr[:300], done.stdout[:300]))
     assert bbrctl.json("status", "--name", name)[0]["monitors"] == 0
     for pair in pairs:
         for sock in pair:
             sock.close()
-    print(f"{verb}: {len(calls)} calls of bpf(2), {ended.total()} failures:", dict(ended))
+    print(f"{verb}: {len(traced.lines)} calls of bpf(2) of {len(numbers)} kinds, {ended.total()} failures:", dict(ended))
     assert not wrong, "\n".join(map(str, wrong))
 
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from system import registered, run, wait_until
-from test_faults import Traced, places
+from kills import Traced
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool
 from transfer import connect, get_cc, listen
 
@@ -428,7 +428,7 @@ def test_killed_at_each_call(build, machine, routes, name, tmp_path):
     seen = set()
     for traced, its, to in (forth, calls[0], new), (back, calls[1], old):
         last = max(i for i, call in enumerate(its) if call == "sendto")
-        where = [*(i for k, i in enumerate(places(its)) if k % 150 == 0), *range(last - 14, last + 3)]
+        where = sorted({*traced.places()[::6], *range(last - 14, last + 3)})
         for i in where:
             quick("apply", "--name", name, new if to == old else old)
             traced.kill_at(its, i)

@@ -11,7 +11,8 @@ import stat
 import pytest
 
 from system import maps_of_instance, run
-from test_faults import Traced, places, sample
+from kills import Traced
+from test_faults import sample
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool, status_of
 
 MOUNT = 'mount --bind "$0/lib" /var/lib && mount --bind "$0/etc" /etc && {more} && exec "$@"'
@@ -266,7 +267,7 @@ def test_killed_at_each_call(build, undoing, tmp_path):
         traced = Traced(tmp_path, *undoing.prefix(), quick.path, *killed)
         calls = traced.calls()
         first = next(i for i, line in enumerate(traced.lines) if line.startswith("execve") and "bbrctl" in line)
-        where = [i for i in places(calls) if i > first]
+        where = [i for i in traced.places() if i > first]
         found = collections.Counter()
         for i in (where[k] for k in sample(len(where), 12)):
             begin()
