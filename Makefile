@@ -20,6 +20,7 @@ CFLAGS ?= -O2 -g
 INCLUDES := -I. -Iinclude -Ilib -Iloader -Itools -I$(BUILD)
 OUR_CFLAGS := $(INCLUDES) -std=gnu11 $(WARN) $(HERE)
 LDLIBS := -lbpf -lelf -lz -lcap -lm
+LOADER_LIBS := -lnghttp2
 MONITOR_LIBS := -lncursesw -ltinfo -lmicrohttpd -lyaml -lcrypt -lgnutls
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 # What makes a mistake hard to exploit, in all programs that users get. The user's flags come later, so they win.
@@ -185,14 +186,14 @@ $(BUILD):
 	@mkdir -p $@
 
 $(BUILD)/bbrctl: $(LOADER) $(LIB)
-	$(CC) -pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) -pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(LOADER_LIBS) -o $@
 
 $(BUILD)/bbrmon: $(MONITOR) $(LIB)
 	$(CC) -pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@
 
 $(BUILD)/static/bbrctl: $(LOADER) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(LOADER_LIBS) -o $@
 
 $(BUILD)/static/bbrmon: $(MONITOR) $(LIB) $(BUILD)/static/no_tls.o
 	$(CC) -static-pie $(HARD_LINK) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(filter-out -lgnutls,$(MONITOR_LIBS)) -o $@
@@ -205,7 +206,7 @@ $(BUILD)/static/tls_calls.inc: $(shell $(CC) -print-file-name=libmicrohttpd.a) $
 	$(NM) $^ 2>/dev/null | sed -n 's/^ *U \(gnutls_[a-z0-9_]*\)$$/X(\1)/p' | sort -u >$@
 
 $(BUILD)/asan/bbrctl: $(call sanitized,$(LOADER) $(LIB))
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) $(LOADER_LIBS) -o $@
 
 $(BUILD)/asan/bbrmon: $(call sanitized,$(MONITOR) $(LIB))
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@

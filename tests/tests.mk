@@ -31,11 +31,11 @@ $(BUILD)/unit/tools/%: tests/unit/tools/%.c $(BUILD)/asan/tools.a $(BUILD)/asan/
 
 $(BUILD)/unit/experiment/%: tests/unit/experiment/%.c $(BUILD)/asan/loader.a $(BUILD)/asan/tools.a $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(MONITOR_LIBS) $(TEST_LIBS) -o $@
+	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(LOADER_LIBS) $(MONITOR_LIBS) $(TEST_LIBS) -o $@
 
 $(BUILD)/unit/loader/%: tests/unit/loader/%.c $(BUILD)/asan/loader.a $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
-	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(TEST_LIBS) -o $@
+	$(CC) $(INCLUDES) $(UNIT_CFLAGS) $(DEPS) $(filter-out %.h,$^) $(LDLIBS) $(LOADER_LIBS) $(TEST_LIBS) -o $@
 
 $(BUILD)/unit/lib/%: tests/unit/lib/%.c $(BUILD)/asan/lib.a
 	@mkdir -p $(@D)
@@ -99,7 +99,7 @@ $(BUILD)/next/obj/loader/carried.o: loader/carried.S $(BUILD)/next/bpf_bbr.bpf.o
 
 $(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/carried.o
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) $(LOADER_LIBS) -o $@
 
 NEXT_MONITOR := $(filter-out %/bpf/bbr/descriptor.o,$(MONITOR) $(LIB)) $(BUILD)/next/obj/plain/descriptor.o
 $(BUILD)/next/obj/plain/descriptor.o: $(NEXT_BBR)/descriptor.c
@@ -147,14 +147,14 @@ $(FUZZ)/algorithm $(FUZZ)/algorithm3: $(FUZZ)/%: tests/fuzz/fuzz_%.c
 # The others are linked as unit tests are, with archives. They call nothing that talks to the kernel: they contain
 # stand-ins for it. The static library of libbpf calls those, too.
 $(FUZZED)/tools/main.o: FUZZ_FLAGS += -Dmain=bbrmon_main
-# The verbs that handle BPF programs are linked, but do not run.
-$(FUZZ)/params: private FUZZ_FLAGS += -Wl,-z,muldefs
+# The verbs that handle BPF programs are linked, but do not run; of the files for pods only some functions are stood in for.
+$(FUZZ)/params $(FUZZ)/tuning: private FUZZ_FLAGS += -Wl,-z,muldefs
 $(FUZZ)/params: $(FUZZ)/tools.a $(FUZZ)/loader.a
 $(FUZZ)/tuning $(FUZZ)/object: $(FUZZ)/loader.a
 $(FUZZ)/verbs: $(FUZZED)/tools/main.o
 $(addprefix $(FUZZ)/,events filter recording experiment verbs web): $(FUZZ)/tools.a
 $(addprefix $(FUZZ)/,params tuning object events filter recording experiment verbs web): $(FUZZ)/%: $(FUZZED)/tests/fuzz/fuzz_%.o $(FUZZ)/lib.a
-	$(CLANG) $(FUZZ_FLAGS) $(filter %.o,$^) $(filter-out %/lib.a,$(filter %.a,$^)) $(FUZZ)/lib.a $(LDLIBS) $(MONITOR_LIBS) -ljson-c -o $@
+	$(CLANG) $(FUZZ_FLAGS) $(filter %.o,$^) $(filter-out %/lib.a,$(filter %.a,$^)) $(FUZZ)/lib.a $(LDLIBS) $(LOADER_LIBS) $(MONITOR_LIBS) -ljson-c -o $@
 
 # The same programs with clang's coverage of lines, in a folder of their own.
 FUZZ_COVERAGE := FUZZ=$(BUILD)/fuzz-coverage \

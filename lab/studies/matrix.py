@@ -33,8 +33,8 @@ def keys(words):
 def _newer_tools():
     """The files for the guest, and the script that puts them first in PATH. Debian 13's dynamic loader starts
     each program, because the C library is newer as well."""
-    root = archive.unpacked("tools/debian13", lambda: archive.with_dependencies(
-        "bpftool", "libbpf1", "libcap2"))
+    root = archive.unpacked("tools/trixie", lambda: archive.with_dependencies(
+        "bpftool", "libbpf1", "libcap2", "libnghttp2-14"))
     libraries = root / "usr/lib/x86_64-linux-gnu"
     files = {f"{NEWER_FOLDER}/lib/{library.name}": library.resolve()
              for library in sorted(libraries.glob("*.so*")) if library.is_file()}

@@ -65,22 +65,18 @@ void cgroup_path(__u64 id, char *path, size_t size);
  */
 bool cgroup_container(const char *path, const char *pods, char *name, size_t size);
 
-/* True if the cgroup with this path is a pod's, whether it is there or not. */
-bool cgroup_is_pod(const char *path);
-
 #define POD_NAME_LEN (63 + 1 + 253 + 1) /* the longest that Kubernetes has, with the 0 */
+#define POD_UID_LEN 40
 
-struct pod {
-	char name[POD_NAME_LEN]; /* NAMESPACE/NAME */
-	char *path; /* of its cgroup, in the file system */
-};
+/* True if the cgroup with this path is a pod's, whether it is there or not; and the pod's uid. */
+bool cgroup_is_pod(const char *path);
+bool cgroup_pod_uid(const char *path, char uid[POD_UID_LEN]);
 
 /*
- * Lists the pods that have a cgroup and a folder in `folder`, by their names. Returns their number
- * or -errno. Free *list with pods_free().
+ * Reads NAMESPACE/NAME of the pod with this uid from the name of its folder in `pods`. False, and
+ * an empty name, if there is none.
  */
-int pods_list(const char *folder, struct pod **list);
-void pods_free(struct pod *list, int n);
+bool cgroup_pod_name(const char *pods, const char *uid, char name[POD_NAME_LEN]);
 
 /*
  * True if the first cgroup is the second, or below it. Paths have no slash at the end; the root's

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sys/stat.h>
-
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 
@@ -48,7 +46,7 @@ static bool is_named(const struct naming *n, const char *parent, const char *tex
 }
 
 /* The uid of a pod in the name of its cgroup: "pod1-2", "kubepods-burstable-pod1_2.slice". */
-static bool is_pod(const char *part, char *uid, size_t size)
+static bool is_pod(const char *part, char uid[POD_UID_LEN])
 {
 	const char *from = strstr(part, "pod"), *next;
 	size_t len;
@@ -58,31 +56,30 @@ static bool is_pod(const char *part, char *uid, size_t size)
 	if (!from)
 		return false;
 	len = strspn(from + 3, "0123456789abcdef-_");
-	if (len < 32 || len >= size || (from[3 + len] && strcmp(from + 3 + len, ".slice")))
+	if (len < 32 || len >= POD_UID_LEN || (from[3 + len] && strcmp(from + 3 + len, ".slice")))
 		return false;
-	snprintf(uid, size, "%.*s", (int)len, from + 3);
+	snprintf(uid, POD_UID_LEN, "%.*s", (int)len, from + 3);
 	for (char *c = uid; *c; c++)
 		*c = *c == '_' ? '-' : *c;
 	return true;
 }
 
-/* The same for a cgroup's path. */
-static bool pod_of_path(const char *path, char *uid, size_t size)
+bool cgroup_pod_uid(const char *path, char uid[POD_UID_LEN])
 {
 	const char *last = strrchr(path, '/');
 
-	return is_pod(last ? last + 1 : path, uid, size);
+	return is_pod(last ? last + 1 : path, uid);
 }
 
 bool cgroup_is_pod(const char *path)
 {
-	char uid[40];
+	char uid[POD_UID_LEN];
 
-	return pod_of_path(path, uid, sizeof(uid));
+	return cgroup_pod_uid(path, uid);
 }
 
-/* Its NAMESPACE/NAME from its folder's name; neither has a "_". False, and "", if there is none. */
-static bool find_pod(const char *pods, const char *uid, char name[POD_NAME_LEN])
+/* The folder's name is NAMESPACE_NAME_UID; neither of the first two has a "_". */
+bool cgroup_pod_name(const char *pods, const char *uid, char name[POD_NAME_LEN])
 {
 	const struct dirent *entry;
 	DIR *dir = opendir(pods);
@@ -103,14 +100,15 @@ static bool find_pod(const char *pods, const char *uid, char name[POD_NAME_LEN])
 
 bool cgroup_container(const char *path, const char *pods, char *name, size_t size)
 {
-	char *copy = mem_copy(path), *parent = "", *rest = NULL, uid[40], pod[POD_NAME_LEN];
+	char *copy = mem_copy(path), *parent = "", *rest = NULL, uid[POD_UID_LEN],
+	     pod[POD_NAME_LEN];
 	const char *found;
 	int len;
 
 	*name = 0;
 	for (char *part = strtok_r(copy, "/", &rest); part && !*name;
 	     parent = part, part = strtok_r(NULL, "/", &rest)) {
-		if (is_pod(part, uid, sizeof(uid)) && find_pod(pods, uid, pod))
+		if (is_pod(part, uid) && cgroup_pod_name(pods, uid, pod))
 			snprintf(name, size, "pod %s", pod);
 		for (size_t i = 0; i < sizeof(namings) / sizeof(namings[0]) && !*name; i++)
 			if (is_named(&namings[i], parent, part, &len, &found))
@@ -119,55 +117,4 @@ bool cgroup_container(const char *path, const char *pods, char *name, size_t siz
 	}
 	free(copy);
 	return *name;
-}
-
-struct pods_walk {
-	const char *folder;
-	struct pod *list;
-	size_t n;
-};
-
-/* Users may give cgroups of their own any name, so only root's count. */
-static int visit_pod(const char *path, void *data)
-{
-	struct pods_walk *walk = data;
-	char uid[40], name[POD_NAME_LEN];
-	struct stat st;
-
-	if (!pod_of_path(path, uid, sizeof(uid)) || stat(path, &st) || st.st_uid ||
-	    !find_pod(walk->folder, uid, name))
-		return 0;
-	walk->list = mem_grow(walk->list, walk->n, sizeof(*walk->list));
-	strcpy(walk->list[walk->n].name, name);
-	walk->list[walk->n++].path = mem_copy(path);
-	return 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct pod *)a)->name, ((const struct pod *)b)->name);
-}
-
-int pods_list(const char *folder, struct pod **list)
-{
-	struct pods_walk walk = { .folder = folder };
-	char *mount = cgroup_mount();
-	int ret = mount ? cgroup_walk(mount, visit_pod, &walk) : 0;
-
-	free(mount);
-	*list = walk.list;
-	if (ret) {
-		pods_free(walk.list, walk.n);
-		return ret;
-	}
-	if (walk.n)
-		qsort(walk.list, walk.n, sizeof(*walk.list), by_name);
-	return walk.n;
-}
-
-void pods_free(struct pod *list, int n)
-{
-	for (int i = 0; i < n; i++)
-		free(list[i].path);
-	free(list);
 }

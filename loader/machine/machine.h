@@ -79,7 +79,7 @@ struct machine_route {
  * machine_pods_find() looks for them, and may do so again.
  */
 struct machine_pods {
-	char *which; /* NAMESPACE/NAME, each a pattern as a shell has them */
+	char *which; /* a selector of pods.h */
 	char name[BBR_NAME_LEN]; /* of the instance */
 	struct bbr_rule rule; /* its conditions, without the cgroup */
 	bool is_rule; /* else: an attachment */
@@ -100,6 +100,7 @@ struct machine {
 	size_t n_routes;
 	struct machine_pods *pods; /* wanted; their attachments are the last ones */
 	size_t n_pods;
+	bool lacks_labels; /* a line asks for labels, and the runtime does not know those of a pod yet */
 	bool is_found; /* it is what the kernel has */
 	bool is_tuning; /* wanted: a file of profiles and rules only, silent about the rest */
 };

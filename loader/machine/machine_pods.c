@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lines of a file that name pods. */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
+#include "machine/cri.h"
 #include "machine/machine.h"
 
 __u32 machine_pods_place(const struct machine *m, size_t i)
@@ -70,17 +70,36 @@ static int add_attachment(struct machine *m, size_t i, const struct pod *pod)
 	return EXIT_DONE;
 }
 
+/* Asks for labels only if a line has some. A pod that just begins may not have its labels yet. */
+static int read_labels(struct machine *m, struct pod *list, int n)
+{
+	bool wants = false;
+	int ret;
+
+	m->lacks_labels = false;
+	for (size_t i = 0; i < m->n_pods; i++)
+		wants |= pod_selector_has_labels(m->pods[i].which);
+	if (!wants || !n)
+		return EXIT_DONE;
+	ret = cri_read_labels(cri_sockets, list, n);
+	for (int k = 0; k < n; k++)
+		m->lacks_labels |= !list[k].has_labels;
+	return ret;
+}
+
 int machine_pods_find(struct machine *m, const char *folder)
 {
 	struct pod *list;
-	int n = pods_list(folder, &list), ret = EXIT_DONE;
+	int n = pods_list(folder, &list), ret;
 
 	if (n < 0)
 		return err_bpf(n, "cannot look at the cgroups of pods");
-	forget(m);
+	ret = read_labels(m, list, n);
+	if (!ret)
+		forget(m);
 	for (size_t i = 0; i < m->n_pods; i++)
 		for (int k = 0; !ret && k < n; k++) {
-			if (fnmatch(m->pods[i].which, list[k].name, FNM_PATHNAME))
+			if (!pod_selected(m->pods[i].which, &list[k]))
 				continue;
 			ret = m->pods[i].is_rule ? add_rule(m, i, &list[k]) :
 						   add_attachment(m, i, &list[k]);

@@ -8,7 +8,7 @@
 #include <net/if.h>
 
 #include "bpf_bbr/rules.h"
-#include "cgroup/cgroup.h"
+#include "cgroup/pods.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "kernel/rule_lookup.h"
@@ -175,17 +175,6 @@ static char *next_word(char **line)
 	return word;
 }
 
-static bool pods_are_valid(const char *pods)
-{
-	const char *slash = strchr(pods, '/');
-
-	if (slash && slash > pods && slash[1] && !strpbrk(slash + 1, "/ ") &&
-	    strlen(pods) < POD_NAME_LEN)
-		return true;
-	err("--pod %s: expected NAMESPACE/NAME; both may have * and ?", pods);
-	return false;
-}
-
 /* Where it goes: into the filter, or beside it. */
 static int parse_words(char *line, struct socket_filter *filter, struct rule_line *parsed,
 		       bool has_profile)
@@ -236,7 +225,9 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 	}
 	if (!wrong && parsed->pods && parsed->cgroup)
 		return err_usage("rule: --pod and --cgroup exclude each other");
-	return wrong || (parsed->pods && !pods_are_valid(parsed->pods)) ? EXIT_USAGE : EXIT_DONE;
+	if (wrong || (parsed->pods && !pod_selector_is_valid("--pod", parsed->pods)))
+		return EXIT_USAGE;
+	return EXIT_DONE;
 }
 
 /* A file's cgroup is that of this path, whenever it is there; only the root always is. */

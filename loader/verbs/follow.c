@@ -238,7 +238,7 @@ static int make_as_applied(struct following *f)
 /*
  * Looks once. Returns ENDED if there is nothing to follow any more, or why it could not look. What
  * fails is tried again after the next event; with pods also by itself, later and later, because a
- * pod may go while its line is carried out.
+ * pod may go while its line is carried out, or its labels may not be known yet.
  */
 static int follow_once(struct following *f)
 {
@@ -252,7 +252,7 @@ static int follow_once(struct following *f)
 		unlock_instances();
 	}
 	kernel_types_forget(); /* this may take months */
-	if (!failed) {
+	if (!failed && !f->wanted->lacks_labels) {
 		f->retry_ms = PAUSE_MS;
 	} else if (f->wanted->n_pods) {
 		set_due(f, f->retry_ms);
@@ -329,8 +329,10 @@ static int wait_until_due(struct following *f)
 		/* Taken, it ends no later wait for the lock. */
 		else if (n > 0 && fds[0].revents && read(f->ends, &taken, sizeof(taken)) > 0)
 			ret = ENDED;
-		if (read_pods(f))
+		if (read_pods(f)) {
 			set_due(f, 0);
+			f->retry_ms = PAUSE_MS;
+		}
 		if (read_routes(f))
 			set_due(f, is_calm(f) ? PAUSE_MS : f->pause_ms);
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of bbrctl's verbs, and the options that several of them have. */
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cgroup/cgroup.h"
+#include "cgroup/pods.h"
 #include "descriptor.h"
 #include "cli/err.h"
+#include "machine/cri.h"
 #include "self/lock.h"
 #include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
@@ -30,10 +30,16 @@ bool option_pod(const char *option, const char *which, void *to)
 {
 	static char path[PATH_MAX];
 	struct pod *list;
-	int n = pods_list(CGROUP_PODS, &list), found = 0;
+	int n, found = 0;
+	bool is_known = true;
 
+	if (!pod_selector_is_valid(option, which))
+		return false;
+	n = pods_list(CGROUP_PODS, &list);
+	if (n > 0 && pod_selector_has_labels(which))
+		is_known = !cri_read_labels(cri_sockets, list, n);
 	for (int i = 0; i < n; i++) {
-		if (fnmatch(which, list[i].name, FNM_PATHNAME))
+		if (!pod_selected(which, &list[i]))
 			continue;
 		snprintf(path, sizeof(path), "%s", list[i].path);
 		found++;
@@ -43,7 +49,7 @@ bool option_pod(const char *option, const char *which, void *to)
 	else if (found > 1)
 		err("%s %s: means %d pods; only a line of a file for apply can mean several",
 		    option, which, found);
-	else if (!found)
+	else if (!found && is_known)
 		err("%s %s: no such pod is on this machine", option, which);
 	if (n >= 0)
 		pods_free(list, n);

@@ -102,7 +102,13 @@ int name_argument(struct options *opt, int argc, char **argv);
 #define NETNS(help) { "netns", 0, "N", option_text, MEMBER(netns), help }
 #define ALL_NETNS(help) { "all-netns", 0, NULL, option_flag, MEMBER(all_netns), help }
 #define CGROUP(help) { "cgroup", 0, "PATH", option_once, MEMBER(filter.cgroup), help }
-#define POD { "pod", 0, "POD", option_pod, MEMBER(filter.cgroup), "of a pod: NAMESPACE/NAME" }
+#define POD                      \
+	{ "pod",                 \
+	  0,                     \
+	  "POD",                 \
+	  option_pod,            \
+	  MEMBER(filter.cgroup), \
+	  "of a pod: NAMESPACE/NAME[,LABEL=VALUE]" }
 #define END \
 	{   \
 	}

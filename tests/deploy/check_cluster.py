@@ -268,6 +268,17 @@ def check_pods(chart, connection):
         chart.wait_until(lambda: not attached(), "the pod went, and with it the attachment")
     finally:
         chart.node("rmdir", cgroup, "/sys/fs/cgroup/kubepods")
+    say("a line for pods with a label, which containerd knows")
+    chart.upgrade(config=config(2.5, "attach = --pod */*,app.kubernetes.io/name=bpf-bbr,!no.such/label\n"
+                                     "attach = --pod */*,app.kubernetes.io/name=another\n"))
+    uid = chart.get("pod", is_so(chart, 2.5, "for a label"))["metadata"]["uid"]
+    cgroups = [f"/sys/fs/cgroup/kubepods/pod{uid}", f"/sys/fs/cgroup/kubepods/pod{uuid.uuid4()}"]
+    try:
+        chart.node("mkdir", "-p", *cgroups)
+        chart.node("mkdir", f"/var/log/pods/web_back-0_{cgroups[1][-36:]}")
+        chart.wait_until(lambda: [path.endswith(f"/kubepods/pod{uid}") for path in attached()] == [True], "attached to the pod with the label")
+    finally:
+        chart.node("rmdir", *cgroups, "/sys/fs/cgroup/kubepods", f"/var/log/pods/web_back-0_{cgroups[1][-36:]}")
     chart.upgrade(config=config(2.5))
     is_so(chart, 2.5, "not for pods")
     connection.check("not for pods")

@@ -109,16 +109,19 @@ def test_with_all_values(chart, tmp_path):
 
 
 def test_lines_for_pods(chart, tmp_path):
-    """Only these need the kubelet's folders."""
+    """Only these need the kubelet's folders, and only labels the runtime's socket."""
     def mounts(line):
         things = objects(chart, {"config": f"[instance a]\n{line}\n"}, tmp_path)
         assert {m["name"] for m in containers(things)["bbrctl"]["volumeMounts"]} == {
             volume["name"] for volume in pod(things)["volumes"]}
-        return [m for m in containers(things)["bbrctl"]["volumeMounts"] if m["name"] == "pods"]
+        return [m for m in containers(things)["bbrctl"]["volumeMounts"] if m["name"] in ("pods", "runtime")]
 
     assert not mounts("attach = system.slice") and not mounts("; attach = --pod web/*") and not mounts("attach = /x ; --pod a/b")
     expected = [{"name": "pods", "mountPath": "/var/log/pods", "readOnly": True}]
     assert mounts("attach = --not-dst 10.0.0.0/8 --pod web/*") == mounts("[rules]\n  rule= --profile p --pod web/*") == expected
+    expected.append({"name": "runtime", "mountPath": "/run/containerd", "readOnly": True})
+    assert mounts("attach = --pod web/*,app=front") == mounts("rule = --pod */*,!app --profile p") == expected
+    assert len(mounts("attach = --pod web/* ; --pod web/*,app=front")) == 1
 
 
 def test_without_metrics(chart, tmp_path):

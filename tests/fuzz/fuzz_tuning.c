@@ -14,13 +14,14 @@
 #include <bpf/bpf.h>
 #include <json-c/json.h>
 
-#include "cgroup/cgroup.h"
+#include "cgroup/pods.h"
 #include "kernel/netns.h"
 #include "self/embedded.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
+#include "machine/cri.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
 #include "tuning/param.h"
@@ -116,7 +117,7 @@ __u64 cgroup_id_now(const char *path)
 	return strlen(path);
 }
 
-/* Instead of lib/cgroup/container.c: two pods. */
+/* Instead of lib/cgroup/pods.c: two pods; and of loader/machine/cri.c: the labels of one. */
 int pods_list(const char *folder, struct pod **list)
 {
 	static const char *const names[] = { "db/a", "web/front-0" };
@@ -130,6 +131,15 @@ int pods_list(const char *folder, struct pod **list)
 	return 2;
 }
 
+int cri_read_labels(const char *const *sockets, struct pod *list, int n)
+{
+	(void)sockets;
+	(void)n;
+	list[1].has_labels = true;
+	MEM_ADD(list[1].label, list[1].n_labels) = mem_copy("app=front");
+	return EXIT_DONE;
+}
+
 bool cgroup_is_pod(const char *path)
 {
 	return *path != '/';
@@ -137,8 +147,12 @@ bool cgroup_is_pod(const char *path)
 
 void pods_free(struct pod *list, int n)
 {
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		if (list[i].n_labels)
+			free(list[i].label[0]);
+		free(list[i].label);
 		free(list[i].path);
+	}
 	free(list);
 }
 

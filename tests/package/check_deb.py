@@ -21,7 +21,7 @@ def main():
 
     needed = roots.needed_by(*packages)
     print("check-deb: needs", *sorted(needed))
-    assert {"libbpf1", "libmicrohttpd12", "libcap2", "libgnutls30", "libyaml-0-2", "libcrypt1"} <= needed
+    assert {"libbpf1", "libmicrohttpd12", "libcap2", "libnghttp2-14", "libgnutls30", "libyaml-0-2", "libcrypt1"} <= needed
     for suite in "bookworm", "trixie":
         with roots.unpacked(suite, *needed) as root:
             for package in packages:

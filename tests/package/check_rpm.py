@@ -10,7 +10,7 @@ import roots
 
 HERE = pathlib.Path(__file__).parent
 NEEDS = {
-    "bpf-bbr": {"libbpf.so.1", "libcap.so.2"},
+    "bpf-bbr": {"libbpf.so.1", "libcap.so.2", "libnghttp2.so.14"},
     "bbrmon": {"libbpf.so.1", "libmicrohttpd.so.12", "libncursesw.so.6", "libgnutls.so.30", "libyaml-0.so.2"},
 }
 CONTAINS = {

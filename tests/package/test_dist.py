@@ -68,7 +68,7 @@ def test_what_the_programs_are_made_of(tmp_path):
     assert all(r["spdxElementId"] in identifiers and r["relatedSpdxElement"] in identifiers for r in spdx["relationships"])
     # Every library that the programs are linked with is listed.
     families = {"ncursesw": "ncurses", "tinfo": "ncurses", "z": "zlib", "c": "glibc", "m": "glibc", "cap": "libcap",
-                "bpf": "libbpf", "elf": "libelf", "microhttpd": "libmicrohttpd", "yaml-0": "libyaml", "crypt": "libxcrypt"}
+                "bpf": "libbpf", "nghttp2": "nghttp2", "elf": "libelf", "microhttpd": "libmicrohttpd", "yaml-0": "libyaml", "crypt": "libxcrypt"}
     linked = subprocess.run(["readelf", "-d", ROOT / "build/bbrctl", ROOT / "build/bbrmon"], capture_output=True, text=True,
                             check=True).stdout
     linked = {families.get(name, name) for name in re.findall(r"NEEDED.*\[lib(.+?)\.so", linked)}

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from system import run
+from stream import check_accounts
+from system import RunCounts, run
+from tool import status_of
 from transfer import MB, STALLED, Transfer, abort, accept, connect, get_cc, listen, send_verified, set_cc
 
 SIZE = 32 * MB
@@ -211,3 +213,32 @@ def test_by_a_process_without_privileges(load, ns, loopback):
             receiver.kill()
     assert (sent["uid"], sent["capabilities"], sent["cc"]) == (65534, 0, name)
     assert (received["bytes"], received["sha256"]) == (sent["bytes"], sent["sha256"])
+
+
+BIG_SIZE = 2_000_000_000
+LIMIT = 180  # seconds; only against hanging
+
+
+def test_two_gigabytes_watched(bpf_bbr, bbrctl, monitor, plain_bbrmon, ns):
+    """bpftool registers the instance, it transfers them, and bbrmon sees each of the ACKs."""
+    peer = [sys.executable, "-I", "-c", pathlib.Path(__file__).with_name("peer.py").read_text()]
+    prog_id = status_of(bbrctl, bpf_bbr)["prog_id"]
+    with RunCounts() as runs:
+        watching = monitor(bpf_bbr, "--every", "ack", tool_to_run=plain_bbrmon)
+        before = runs.of(prog_id)
+        with ns.popen(*peer, "receive", stdout=subprocess.PIPE, text=True) as receiver:
+            try:
+                port = json.loads(receiver.stdout.readline())["port"]
+                sent = json.loads(ns.run(*peer, "send", "127.0.0.1", port, bpf_bbr, BIG_SIZE, timeout=LIMIT).stdout)
+                received = json.loads(receiver.communicate(timeout=LIMIT)[0])
+            finally:
+                receiver.kill()
+        watching.wait_for(lambda m: m.of("end"), "the connection's end")
+        counted = runs.of(prog_id) - before
+        summary = watching.stop()
+
+    assert sent["cc"] == bpf_bbr
+    assert (received["bytes"], received["sha256"]) == (sent["bytes"], sent["sha256"]) and sent["bytes"] == BIG_SIZE
+    check_accounts(watching, summary)
+    assert summary["connections"] == 1
+    assert summary["acks"] == counted - 1, "the program runs once for each ACK, and once for that of the SYN"

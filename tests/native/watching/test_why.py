@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from relay import Relay
+from netns import Relay
 from system import wait_until
 from tool import USAGE, status_of
 from transfer import SO_MAX_PACING_RATE, Transfer, abort, accept, connect, listen, new_socket, set_cc

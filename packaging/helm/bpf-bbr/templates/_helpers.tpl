@@ -33,6 +33,11 @@ labels:
 {{- regexMatch "(?m)^\\s*(attach|rule)\\s*=[^;]*--pod\\s" .Values.config }}
 {{- end }}
 
+{{- /* Conditions of labels come after a comma. */}}
+{{- define "bpf-bbr.for-pod-labels" -}}
+{{- regexMatch "(?m)^\\s*(attach|rule)\\s*=[^;]*--pod\\s+[^\\s;,]+," .Values.config }}
+{{- end }}
+
 {{- /* bbrctl apply with its options, as the items of a list. */}}
 {{- define "bpf-bbr.apply" -}}
 - bbrctl

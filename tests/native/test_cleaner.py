@@ -8,7 +8,7 @@ import sys
 import cleaner
 from system import wait_until
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
+TESTS = pathlib.Path(__file__).resolve().parent
 # Makes things as the tests do, in a process of its own. It prints the prefix of their names, then waits for the kill.
 MAKE_ALL = """
 import os, subprocess, sys, time

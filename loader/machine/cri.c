@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <linux/types.h>
+#include <nghttp2/nghttp2.h>
+
+#include "cli/err.h"
+#include "kernel/clock.h"
+#include "machine/cri.h"
+
+#define METHOD "/runtime.v1.RuntimeService/ListPodSandbox"
+#define TIMEOUT_MS 5000
+#define ANSWER_MAX (16 << 20) /* bytes: what clients of the kubelet take */
+#define GRPC_HEAD 5 /* bytes before a message: is it compressed, and its size */
+
+const char *const cri_sockets[] = {
+	"/run/containerd/containerd.sock",
+	"/run/k3s/containerd/containerd.sock",
+	"/run/crio/crio.sock",
+	"/run/cri-dockerd.sock",
+	NULL,
+};
+
+/* ---- the call */
+
+struct call {
+	int fd;
+	__u8 *answer;
+	size_t size;
+	int status; /* grpc-status; -1: not yet */
+	char why[128]; /* grpc-message */
+	const char *failed; /* why a callback failed */
+	bool is_over;
+};
+
+static const char *why_not(int error)
+{
+	return error == EPIPE || error == ECONNRESET ? "it closed the connection" : strerror(error);
+}
+
+static ssize_t on_send(nghttp2_session *session, const uint8_t *data, size_t size, int flags,
+		       void *to)
+{
+	struct call *c = to;
+	ssize_t n = send(c->fd, data, size, MSG_NOSIGNAL);
+
+	(void)session;
+	(void)flags;
+	if (n >= 0)
+		return n;
+	c->failed = why_not(errno);
+	return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *data,
+		   size_t size, void *to)
+{
+	struct call *c = to;
+	__u8 *grown = size <= ANSWER_MAX - c->size ? realloc(c->answer, c->size + size) : NULL;
+
+	(void)session;
+	(void)flags;
+	(void)stream;
+	if (!grown) {
+		c->failed = "its answer is too long";
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	}
+	c->answer = grown;
+	memcpy(c->answer + c->size, data, size);
+	c->size += size;
+	return 0;
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+		     size_t name_len, const uint8_t *value, size_t len, uint8_t flags, void *to)
+{
+	struct call *c = to;
+
+	(void)session;
+	(void)frame;
+	(void)name_len; /* both end in a 0 */
+	(void)flags;
+	if (!strcmp((const char *)name, "grpc-status"))
+		c->status = atoi((const char *)value);
+	if (!strcmp((const char *)name, "grpc-message")) {
+		len = len < sizeof(c->why) ? len : sizeof(c->why) - 1;
+		memcpy(c->why, value, len);
+		c->why[len] = 0;
+	}
+	return 0;
+}
+
+static int on_close(nghttp2_session *session, int32_t stream, uint32_t code, void *to)
+{
+	struct call *c = to;
+
+	(void)session;
+	(void)stream;
+	(void)code;
+	c->is_over = true;
+	return 0;
+}
+
+/* The request's message is empty: all pods. */
+static ssize_t on_read(nghttp2_session *session, int32_t stream, uint8_t *buf, size_t size,
+		       uint32_t *flags, nghttp2_data_source *source, void *to)
+{
+	(void)session;
+	(void)stream;
+	(void)source;
+	(void)to;
+	if (size < GRPC_HEAD)
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	memset(buf, 0, GRPC_HEAD);
+	*flags |= NGHTTP2_DATA_FLAG_EOF;
+	return GRPC_HEAD;
+}
+
+#define HEADER(name, value) \
+	{ (uint8_t *)(name), (uint8_t *)(value), sizeof(name) - 1, sizeof(value) - 1, 0 }
+
+static int submit(nghttp2_session *session)
+{
+	static const nghttp2_nv headers[] = {
+		HEADER(":method", "POST"),
+		HEADER(":scheme", "http"),
+		HEADER(":path", METHOD),
+		HEADER(":authority", "localhost"),
+		HEADER("content-type", "application/grpc"),
+		HEADER("te", "trailers"),
+	};
+	const nghttp2_settings_entry window = { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, ANSWER_MAX };
+	const nghttp2_data_provider body = { .read_callback = on_read };
+	int ret = nghttp2_submit_settings(session, 0, &window, 1);
+
+	if (ret)
+		return ret;
+	ret = nghttp2_submit_request(session, NULL, headers, sizeof(headers) / sizeof(*headers),
+				     &body, NULL);
+	return ret < 0 ? ret : 0;
+}
+
+/* Returns why it failed, or NULL. */
+static const char *exchange(nghttp2_session *session, struct call *c)
+{
+	__u64 end_ns = now_ns() + TIMEOUT_MS * 1000000ull;
+	int ret = submit(session);
+
+	while (!ret && !c->is_over) {
+		struct pollfd wait = { .fd = c->fd, .events = POLLIN };
+		__u64 now = now_ns();
+		__u8 buf[16384];
+		ssize_t n;
+
+		ret = nghttp2_session_send(session);
+		if (ret || c->is_over)
+			break;
+		n = now < end_ns ? poll(&wait, 1, (end_ns - now) / 1000000 + 1) : 0;
+		if (!n)
+			return "it does not answer";
+		n = n < 0 && errno == EINTR ? 0 : read(c->fd, buf, sizeof(buf));
+		if (n < 0 || (!n && wait.revents))
+			return why_not(n ? errno : EPIPE);
+		n = nghttp2_session_mem_recv(session, buf, n);
+		ret = n < 0 ? (int)n : 0;
+	}
+	if (!ret)
+		return NULL;
+	return c->failed ? c->failed : nghttp2_strerror(ret);
+}
+
+static const char *converse(struct call *c)
+{
+	nghttp2_session_callbacks *callbacks;
+	nghttp2_session *session;
+	const char *why;
+
+	if (nghttp2_session_callbacks_new(&callbacks))
+		return strerror(ENOMEM);
+	nghttp2_session_callbacks_set_send_callback(callbacks, on_send);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
+	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
+	if (nghttp2_session_client_new(&session, callbacks, c)) {
+		nghttp2_session_callbacks_del(callbacks);
+		return strerror(ENOMEM);
+	}
+	nghttp2_session_callbacks_del(callbacks);
+	why = exchange(session, c);
+	nghttp2_session_del(session);
+	if (why)
+		return why;
+	if (c->status)
+		return c->why[0] ? c->why : "it has no " METHOD;
+	return NULL;
+}
+
+/* ---- the answer, in the encoding of protocol buffers */
+
+struct bytes {
+	const __u8 *at, *end;
+};
+
+struct field {
+	__u64 number, value; /* value: of a varint */
+	struct bytes bytes; /* of anything with a length */
+};
+
+enum {
+	VARINT = 0,
+	FIXED64 = 1,
+	BYTES = 2,
+	FIXED32 = 5
+};
+
+static bool take_varint(struct bytes *in, __u64 *value)
+{
+	*value = 0;
+	for (int shift = 0; in->at < in->end && shift < 64; shift += 7) {
+		__u8 byte = *in->at++;
+
+		*value |= (__u64)(byte & 127) << shift;
+		if (byte < 128)
+			return true;
+	}
+	return false;
+}
+
+static bool take_field(struct bytes *in, struct field *f)
+{
+	__u64 key, len = 0;
+
+	*f = (struct field){};
+	if (!take_varint(in, &key))
+		return false;
+	f->number = key >> 3;
+	switch (key & 7) {
+	case VARINT:
+		return take_varint(in, &f->value);
+	case BYTES:
+		if (!take_varint(in, &len))
+			return false;
+		break;
+	case FIXED64:
+		len = 8;
+		break;
+	case FIXED32:
+		len = 4;
+		break;
+	default:
+		return false;
+	}
+	if (len > (__u64)(in->end - in->at))
+		return false;
+	f->bytes = (struct bytes){ in->at, in->at + len };
+	in->at += len;
+	return true;
+}
+
+static bool is_text(struct bytes b, const char *text)
+{
+	return (size_t)(b.end - b.at) == strlen(text) && !memcmp(b.at, text, b.end - b.at);
+}
+
+/* An entry of a map<string, string>: 1 is the key, 2 the value. */
+static bool take_label(struct bytes in, struct pod *pod)
+{
+	const struct bytes none = { in.end, in.end };
+	struct bytes part[3] = { none, none, none };
+	struct field f;
+
+	while (in.at < in.end) {
+		if (!take_field(&in, &f))
+			return false;
+		if (f.number == 1 || f.number == 2)
+			part[f.number] = f.bytes;
+	}
+	MEM_ADD(pod->label, pod->n_labels) =
+		mem_format("%.*s=%.*s", (int)(part[1].end - part[1].at), (const char *)part[1].at,
+			   (int)(part[2].end - part[2].at), (const char *)part[2].at);
+	return true;
+}
+
+/* The fields of PodSandbox and of its PodSandboxMetadata that matter here. */
+enum {
+	SANDBOX_METADATA = 2,
+	SANDBOX_CREATED_NS = 4,
+	SANDBOX_LABELS = 5,
+	METADATA_UID = 2
+};
+
+static bool take_head(struct bytes in, struct bytes *uid, __u64 *created_ns)
+{
+	struct field f, of;
+
+	*created_ns = 0;
+	*uid = (struct bytes){};
+	while (in.at < in.end) {
+		if (!take_field(&in, &f))
+			return false;
+		if (f.number == SANDBOX_CREATED_NS)
+			*created_ns = f.value;
+		while (f.number == SANDBOX_METADATA && f.bytes.at < f.bytes.end) {
+			if (!take_field(&f.bytes, &of))
+				return false;
+			if (of.number == METADATA_UID)
+				*uid = of.bytes;
+		}
+	}
+	return true;
+}
+
+/* A pod whose sandbox had to be made again has several: the newest one counts. */
+static bool take_sandbox(struct bytes in, struct pod *list, int n, __u64 *newest_ns)
+{
+	struct bytes uid;
+	__u64 created_ns;
+	struct field f;
+	int i = 0;
+
+	if (!take_head(in, &uid, &created_ns))
+		return false;
+	while (i < n && !is_text(uid, list[i].uid))
+		i++;
+	if (i == n || (list[i].has_labels && created_ns < newest_ns[i]))
+		return true;
+	newest_ns[i] = created_ns;
+	while (list[i].n_labels)
+		free(list[i].label[--list[i].n_labels]);
+	free(list[i].label);
+	list[i].label = NULL;
+	list[i].has_labels = true;
+	while (in.at < in.end) {
+		take_field(&in, &f);
+		if (f.number == SANDBOX_LABELS && !take_label(f.bytes, &list[i]))
+			return false;
+	}
+	return true;
+}
+
+bool cri_take_labels(const void *answer, size_t size, struct pod *list, int n)
+{
+	struct bytes in = { answer, (const __u8 *)answer + size };
+	__u64 *newest_ns = mem_new(n + 1, sizeof(*newest_ns));
+	struct field f;
+	bool is_good = true;
+
+	while (is_good && in.at < in.end)
+		is_good = take_field(&in, &f) &&
+			  (f.number != 1 || take_sandbox(f.bytes, list, n, newest_ns));
+	free(newest_ns);
+	return is_good;
+}
+
+/* ---- both */
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+	if (fd < 0)
+		return -errno;
+	strncpy(to.sun_path, path, sizeof(to.sun_path) - 1);
+	if (!connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+static int ask(int fd, const char *path, struct pod *list, int n)
+{
+	struct call c = { .fd = fd, .status = -1 };
+	const char *why = converse(&c);
+
+	if (!why && (c.size < GRPC_HEAD || c.answer[0] ||
+		     !cri_take_labels(c.answer + GRPC_HEAD, c.size - GRPC_HEAD, list, n)))
+		why = "its answer is malformed";
+	if (why)
+		err("%s: cannot read the labels of pods: %s", path, why);
+	free(c.answer);
+	return why ? EXIT_REFUSED : EXIT_DONE;
+}
+
+int cri_read_labels(const char *const *sockets, struct pod *list, int n)
+{
+	for (; *sockets; sockets++) {
+		int fd = connect_to(*sockets), ret;
+
+		if (fd == -ENOENT || fd == -ECONNREFUSED)
+			continue;
+		if (fd < 0)
+			return err_refused("%s: cannot read the labels of pods: %s", *sockets,
+					   strerror(-fd));
+		ret = ask(fd, *sockets, list, n);
+		close(fd);
+		return ret;
+	}
+	err("cannot read the labels of pods: no container runtime with CRI runs here");
+	remedy("it is looked for at %s and the like; select the pods by NAMESPACE/NAME",
+	       cri_sockets[0]);
+	return EXIT_REFUSED;
+}
