@@ -104,18 +104,12 @@ static bool is_stdout(const char *path)
 /* Refuses outputs that would end up in one another, or in the file that is read. */
 static int check_outputs(const struct request *r, const char *file)
 {
-	if (r->as_json + is_stdout(r->html) + is_stdout(r->write) > 1) {
-		err("only one of --json, --html - and --write - can write to stdout");
-		return EXIT_USAGE;
-	}
-	if (r->html && r->write && is_same_output(r->html, r->write)) {
-		err("--html and --write name the same file");
-		return EXIT_USAGE;
-	}
-	if (r->html && file && is_same_file(r->html, file)) {
-		err("%s is the experiment: the page would overwrite it", file);
-		return EXIT_USAGE;
-	}
+	if (r->as_json + is_stdout(r->html) + is_stdout(r->write) > 1)
+		return err_usage("only one of --json, --html - and --write - can write to stdout");
+	if (r->html && r->write && is_same_output(r->html, r->write))
+		return err_usage("--html and --write name the same file");
+	if (r->html && file && is_same_file(r->html, file))
+		return err_usage("%s is the experiment: the page would overwrite it", file);
 	return EXIT_DONE;
 }
 

@@ -236,6 +236,22 @@ static bool can_be_read_twice(const char *path)
 }
 
 /* Without -o and --svg the page goes beside the recording. */
+static int check_files(const struct reading *r)
+{
+	const char *file = r->report.file;
+
+	if (r->svg && r->out && !strcmp(r->svg, "-") && !strcmp(r->out, "-"))
+		return err_usage("-o and --svg cannot both write to stdout");
+	if (r->svg && r->out && is_same_output(r->svg, r->out))
+		return err_usage("-o and --svg name the same file");
+	if (!can_be_read_twice(file))
+		return err_usage("report reads the recording twice, so it must be a file, not standard "
+				 "input or a pipe");
+	if ((r->out && is_same_file(r->out, file)) || (r->svg && is_same_file(r->svg, file)))
+		return err_usage("%s is the recording: the output would overwrite it", file);
+	return EXIT_DONE;
+}
+
 static int make_report(struct reading *r, int n, char **filter)
 {
 	bool is_named = r->out;
@@ -248,39 +264,24 @@ static int make_report(struct reading *r, int n, char **filter)
 		beside = mem_new(strlen(r->report.file) + sizeof(".html"), 1);
 		r->out = strcat(strcpy(beside, r->report.file), ".html");
 	}
-	if (r->svg && r->out && !strcmp(r->svg, "-") && !strcmp(r->out, "-")) {
-		err("-o and --svg cannot both write to stdout");
-		ret = EXIT_USAGE;
-	} else if (!can_be_read_twice(r->report.file)) {
-		err("report reads the recording twice, so it must be a file, not standard input or "
-		    "a pipe");
-		ret = EXIT_USAGE;
-	} else if ((r->out && is_same_file(r->out, r->report.file)) ||
-		   (r->svg && is_same_file(r->svg, r->report.file))) {
-		err("%s is the recording: the output would overwrite it", r->report.file);
-		ret = EXIT_USAGE;
-	} else {
-		/* Before the recording is read: its reader gives up all privileges. */
-		ret = r->svg ? output_reach(r->svg, true) : EXIT_DONE;
-		if (!ret && r->svg && r->out && is_same_output(r->svg, r->out)) {
-			err("-o and --svg name the same file");
-			ret = EXIT_USAGE;
-		}
-		if (!ret && r->out)
-			ret = output_reach(r->out, is_named);
-		if (!ret)
-			ret = watch_filter(&r->config, n, filter);
-		if (ret < 0)
-			ret = read_totals(r);
-		if (!ret)
-			ret = read_series(r);
-		if (!ret && r->svg)
-			ret = write_output(r, r->svg, true);
-		if (!ret && r->out)
-			ret = write_output(r, r->out, is_named);
-		free_reading(r);
-		output_forget();
-	}
+	ret = check_files(r);
+	/* Before the recording is read: its reader gives up all privileges. */
+	if (!ret && r->svg)
+		ret = output_reach(r->svg, true);
+	if (!ret && r->out)
+		ret = output_reach(r->out, is_named);
+	if (!ret)
+		ret = watch_filter(&r->config, n, filter);
+	if (ret < 0)
+		ret = read_totals(r);
+	if (!ret)
+		ret = read_series(r);
+	if (!ret && r->svg)
+		ret = write_output(r, r->svg, true);
+	if (!ret && r->out)
+		ret = write_output(r, r->out, is_named);
+	free_reading(r);
+	output_forget();
 	free(beside);
 	return ret;
 }

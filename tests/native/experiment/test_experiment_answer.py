@@ -232,7 +232,8 @@ def test_outputs_that_exclude_each_other(bbrmon, tmp_path):
         assert path.read_bytes() == CONNECTIONS.read_bytes()
     for words in ("-j --html -", "-j -w -", "-w - --html -"):
         assert "stdout" in bbrmon("experiment", new_name(), *words.split(), status=USAGE).err
-    assert "same file" in bbrmon("experiment", new_name(), "-w", page, "--html", page, status=USAGE).err
+    for other in page, f"{tmp_path}/./a.html":
+        assert "same file" in bbrmon("experiment", new_name(), "-w", other, "--html", page, status=USAGE).err
     assert not page.exists()
     json.loads(bbrmon("experiment", path, "-j", "--html", page).out)
     assert data_of(page.read_text())
