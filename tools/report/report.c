@@ -245,8 +245,9 @@ static int check_files(const struct reading *r)
 	if (r->svg && r->out && is_same_output(r->svg, r->out))
 		return err_usage("-o and --svg name the same file");
 	if (!can_be_read_twice(file))
-		return err_usage("report reads the recording twice, so it must be a file, not standard "
-				 "input or a pipe");
+		return err_usage(
+			"report reads the recording twice, so it must be a file, not standard "
+			"input or a pipe");
 	if ((r->out && is_same_file(r->out, file)) || (r->svg && is_same_file(r->svg, file)))
 		return err_usage("%s is the recording: the output would overwrite it", file);
 	return EXIT_DONE;
