@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ const char *const cri_sockets[] = {
 
 struct call {
 	int fd;
-	__u8 *answer;
+	FILE *answer; /* in memory */
 	size_t size;
 	int status; /* grpc-status; -1: not yet */
 	char why[128]; /* grpc-message */
@@ -63,18 +64,17 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 		   size_t size, void *to)
 {
 	struct call *c = to;
-	__u8 *grown = size <= ANSWER_MAX - c->size ? realloc(c->answer, c->size + size) : NULL;
 
 	(void)session;
 	(void)flags;
 	(void)stream;
-	if (!grown) {
-		c->failed = "its answer is too long";
-		return NGHTTP2_ERR_CALLBACK_FAILURE;
-	}
-	c->answer = grown;
-	memcpy(c->answer + c->size, data, size);
 	c->size += size;
+	if (c->size > ANSWER_MAX)
+		c->failed = "its answer is too long";
+	else if (fwrite(data, 1, size, c->answer) != size)
+		c->failed = strerror(ENOMEM);
+	if (c->failed)
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	return 0;
 }
 
@@ -379,14 +379,21 @@ static int connect_to(const char *path)
 static int ask(int fd, const char *path, struct pod *list, int n)
 {
 	struct call c = { .fd = fd, .status = -1 };
-	const char *why = converse(&c);
+	const char *why = NULL;
+	char *answer = NULL;
+	size_t size = 0;
 
-	if (!why && (c.size < GRPC_HEAD || c.answer[0] ||
-		     !cri_take_labels(c.answer + GRPC_HEAD, c.size - GRPC_HEAD, list, n)))
+	c.answer = open_memstream(&answer, &size);
+	if (c.answer)
+		why = converse(&c);
+	if (!c.answer || fclose(c.answer))
+		why = strerror(ENOMEM);
+	if (!why && (size < GRPC_HEAD || answer[0] ||
+		     !cri_take_labels(answer + GRPC_HEAD, size - GRPC_HEAD, list, n)))
 		why = "its answer is malformed";
 	if (why)
 		err("%s: cannot read the labels of pods: %s", path, why);
-	free(c.answer);
+	free(answer);
 	return why ? EXIT_REFUSED : EXIT_DONE;
 }
 

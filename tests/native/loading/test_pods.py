@@ -92,10 +92,11 @@ class Runtime:
         assert got[3] == bytes(5)
         self.asked += 1
         for sent in self.reply():
-            while sent[3] == DATA and credit < len(sent):
+            is_data = sent[3:4] == bytes([DATA])
+            while is_data and credit < len(sent):
                 kind, _, number, payload = take()
                 credit += int.from_bytes(payload, "big") if kind == WINDOW_UPDATE and not number else 0
-            credit -= len(sent) if sent[3] == DATA else 0
+            credit -= len(sent) if is_data else 0
             connection.sendall(sent)
         while not (self.wrong and sent) and stream.read(1):  # until the client closes it
             pass
@@ -415,11 +416,12 @@ def test_more_pods_than_a_window_of_http2(bbrctl, load, node):
 @pytest.mark.parametrize("answer, wrong, said", [
     ("unknown service runtime.v1.RuntimeService", None, "unknown service"),
     (b"\x0a\xff\xff\xff\xff\x0f", None, "malformed"),
+    (b"\x0a\x00" * (9 << 20), None, "too long"),
     (b"", lambda raw: raw[:20], "closed the connection"),
     (b"", lambda raw: b"", "does not answer"),
     (b"", lambda raw: b"HTTP/1.1 400 Bad Request\r\n\r\n", "cannot read the labels of pods"),
     (None, None, "no container runtime with CRI runs here"),
-], ids=["an old one", "malformed", "it ends", "it is silent", "another protocol", "none"])
+], ids=["an old one", "malformed", "too long", "it ends", "it is silent", "another protocol", "none"])
 def test_a_runtime_that_fails(bbrctl, free_name, node, tmp_path, answer, wrong, said):
     """Nothing is changed, and a file without labels does not ask."""
     name, path = free_name(), tmp_path / "conf"
