@@ -96,6 +96,17 @@ void err(const char *fmt, ...)
 	messages++;
 }
 
+int err_status(int status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	swallow(fmt, args);
+	va_end(args);
+	messages++;
+	return status;
+}
+
 void remedy(const char *fmt, ...)
 {
 	va_list args;
