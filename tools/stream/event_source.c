@@ -167,10 +167,22 @@ bool option_ring_size(const char *option, const char *s, void *to)
 	return true;
 }
 
+/* Of two conditions, one alone would count. */
+static bool is_first(const char *option, const struct filter_node *condition)
+{
+	if (!condition->op)
+		return true;
+	err("%s: appears twice", option);
+	remedy("for several, write a filter: 'dst 10.0.0.0/8 or dport 443'");
+	return false;
+}
+
 static bool option_host(const char *option, const char *s, void *to)
 {
 	struct filter_node *condition = to;
 
+	if (!is_first(option, condition))
+		return false;
 	*condition = (struct filter_node){ .op = FILTER_HOST, .host.port = -1 };
 	return parse_prefix(option, s, condition->host.addr, condition->host.mask);
 }
@@ -179,7 +191,7 @@ static bool option_port(const char *option, const char *s, void *to)
 {
 	__u16 port;
 
-	if (!parse_port(option, s, &port))
+	if (!is_first(option, to) || !parse_port(option, s, &port))
 		return false;
 	*(struct filter_node *)to = (struct filter_node){ .op = FILTER_PORT, .port = ntohs(port) };
 	return true;

@@ -476,6 +476,7 @@ def test_no_such_instance(bbrmon, load, free_name):
     [], ["no_such_verb"], ["stream", "extra"], ["stream", "--every"], ["stream", "--every", "sometimes"],
     ["stream", "--every", "5"], ["stream", "--every", "-1s"], ["stream", "--every", "0s"],
     ["stream", "--remote", "1.2.3"], ["stream", "--remote", "10.0.0.0/33"], ["stream", "--remote", "::/129"],
+    ["stream", "--remote", "10.0.0.1", "--remote", "10.0.0.2"], ["top", "--lport", "1", "--lport", "1"],
     ["stream", "--remote", "10.0.0.0/-1"], ["stream", "--remote", "10.0.0.0/"], ["stream", "--local", "localhost"],
     ["stream", "--rport", "0"], ["stream", "--rport", "65536"], ["stream", "--lport", "http"],
     ["stream", "--ring", "5k"], ["stream", "--ring", "0"], ["stream", "--ring", "1"], ["stream", "--ring", "8g"],
