@@ -72,16 +72,20 @@ grep -E '"event":"mode"' /tmp/events
 step live
 bbrmon stream -j --name lab_bbr --every ack >/tmp/events 2>/dev/null &
 monitor=$!
+bbrmon record --name lab_bbr --every ack -o /tmp/recording 2>/dev/null &
+recorder=$!
 sleep 0.2
 send -C lab_bbr send:3000 &
 flow=$!
 sleep 2
 bbrctl set --name lab_bbr cwnd_gain=3
 wait $flow
-kill -INT $monitor
-wait $monitor
+kill -INT $monitor $recorder
+wait $monitor $recorder
 grep -E '"event":"params"' /tmp/events
 grep -E '"event":"ack"' /tmp/events | tail -1
+bbrmon stream -j --read /tmp/recording >/tmp/recorded 2>/dev/null
+echo "ACKs streamed and recorded:" "$(grep -c '"event":"ack"' /tmp/events)" "$(grep -c '"event":"ack"' /tmp/recorded)"
 
 step default
 ip netns add other

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import sys
 
 import pytest
@@ -128,6 +129,11 @@ def test_a_live_connection_follows_a_change(steps):
     assert [e for e in events if e.get("event") == "params"]
     (last,) = [e for e in events if e.get("event") == "ack"]
     assert last["cwnd_gain"] == 3.0
+
+
+def test_what_is_streamed_is_recorded(steps):
+    (streamed, recorded), = re.findall(r"streamed and recorded: (\d+) (\d+)", steps["live"])
+    assert streamed == recorded and int(streamed) > 100
 
 
 def test_it_is_the_default_of_a_namespace(steps):
