@@ -58,6 +58,14 @@ static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
 }
 #endif
 
+/* True as long as all that is ACKed was in flight when the algorithm set its mark. */
+#ifndef bbr_mark_is_young
+static inline bool bbr_mark_is_young(const struct bbr *b)
+{
+	return false;
+}
+#endif
+
 /*
  * A second part of the state, if it does not fit struct bbr: `struct bbr_more` and a macro
  * bbr_more. A connection has it in sk->more (more.bpf.h). It is NULL if there was no memory for it,

@@ -33,6 +33,7 @@ struct bbr_params;
 /* defaults.bpf.h */
 static inline u32 bbr_app_limited_until(const struct bbr *b);
 static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered);
+static inline bool bbr_mark_is_young(const struct bbr *b);
 
 /* A socket, with what a callback knows of it. All but the pointers are constants. */
 struct shell_sock {
@@ -192,8 +193,7 @@ static inline bool rate_app_limited_of(const struct tcp_sock *tp)
 /*
  * Where tp->app_limited cannot be written, our own state has the algorithm's mark. The kernel would
  * mark the packets that are sent until `delivered` passes it. So a sample of a packet sent at or
- * below the mark is app-limited. (This includes the packets already in flight when the mark was
- * set.)
+ * below the mark is app-limited, unless all that is ACKed was in flight before the mark was set.
  */
 static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 {
@@ -222,9 +222,10 @@ static inline bool shell_is_open(const struct shell_sock *s)
 static inline u8 shell_is_app_limited(struct bbr *b, const struct rate_sample *rs)
 {
 	if (!app_limited_is_writable() && bbr_app_limited_until(b)) {
-		if (!after(rs->prior_delivered, bbr_app_limited_until(b)))
+		if (after(rs->prior_delivered, bbr_app_limited_until(b)))
+			bbr_set_app_limited_until(b, 0);
+		else if (!bbr_mark_is_young(b))
 			return true;
-		bbr_set_app_limited_until(b, 0);
 	}
 	return rs->is_app_limited;
 }

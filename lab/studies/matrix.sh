@@ -50,6 +50,8 @@ kill -INT $monitor
 wait $monitor
 cat /tmp/bbrmon.err
 grep -E '"event":"(mode|start|end)"|"summary"' /tmp/events
+# The packets that were in flight when PROBE_RTT began are not app-limited, those that it sends are.
+sed -n '1,/"to":"PROBE_RTT"/d; /"mode":"PROBE_RTT"/s/.*"app_limited":\([a-z]*\).*/\1/p' /tmp/events | uniq -c
 grep -c '"event":"ack"' /tmp/events
 
 step export

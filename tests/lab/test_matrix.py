@@ -100,6 +100,9 @@ def test_a_flow_passes_all_modes_and_arrives_whole(steps):
     way = [events[0]["from"]] + [e["to"] for e in events]
     assert way[:4] == ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"], way
     assert way[4] == "PROBE_BW", way
+    # By the ACKs of PROBE_RTT.
+    (before, first), (after, second) = re.findall(r"^ +(\d+) (true|false)$", text, re.M)[:2]
+    assert (first, second) == ("false", "true") and int(before) > 5 and int(after) > 2, text
 
 
 def test_every_ack_is_streamed(steps):

@@ -32,6 +32,13 @@ static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
 }
 #endif
 
+#ifndef bbr_mark_is_young
+static inline bool bbr_mark_is_young(const struct bbr *b)
+{
+	return false;
+}
+#endif
+
 /* A callback on its way from the kernel to the recorder. */
 struct recorded {
 	u64 socket; /* its address, to tell sockets apart */
