@@ -235,7 +235,7 @@ static bool can_be_read_twice(const char *path)
 	return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
-/* Without -o and --svg the page goes beside the recording. */
+/* Refuses outputs that would end up in one another, or in the recording. */
 static int check_files(const struct reading *r)
 {
 	const char *file = r->report.file;
@@ -253,6 +253,7 @@ static int check_files(const struct reading *r)
 	return EXIT_DONE;
 }
 
+/* Without -o and --svg the page goes beside the recording. */
 static int make_report(struct reading *r, int n, char **filter)
 {
 	bool is_named = r->out;
