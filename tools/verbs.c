@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <libgen.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,29 +30,31 @@ bool is_same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+static const char *name_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_same_folder(const char *a, const char *b)
+{
+	char *x = mem_copy(a), *y = mem_copy(b);
+	bool is_same = is_same_file(dirname(x), dirname(y));
+
+	free(x);
+	free(y);
+	return is_same;
+}
+
 /* A device takes both. Files that are not there yet are one if their folders and names are. */
 bool is_same_output(const char *a, const char *b)
 {
-	char *copy[2] = { mem_copy(a), mem_copy(b) };
-	const char *folder[2], *name[2];
 	struct stat st;
-	bool is_same;
 
-	for (int i = 0; i < 2; i++) {
-		char *slash = strrchr(copy[i], '/');
-
-		name[i] = slash ? slash + 1 : copy[i];
-		folder[i] = !slash ? "." : slash == copy[i] ? "/" : copy[i];
-		if (slash)
-			*slash = 0;
-	}
 	if (!stat(a, &st))
-		is_same = S_ISREG(st.st_mode) && is_same_file(a, b);
-	else
-		is_same = !strcmp(name[0], name[1]) && is_same_file(folder[0], folder[1]);
-	free(copy[0]);
-	free(copy[1]);
-	return is_same;
+		return S_ISREG(st.st_mode) && is_same_file(a, b);
+	return !strcmp(name_in(a), name_in(b)) && is_same_folder(a, b);
 }
 
 void note_write_error(int *error, bool has_failed)
