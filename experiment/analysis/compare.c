@@ -36,7 +36,7 @@ static void compare_units(struct comparison *to, const struct contrast *c, __u32
 		return;
 	to->lack = COMPARE_FEW_UNITS;
 	if (c->arm[0].units < COMPARE_MIN_UNITS || c->arm[1].units < COMPARE_MIN_UNITS ||
-	    (df < 1 && !c->draws_units))
+	    (c->draws_units ? c->effective_others < COMPARE_MIN_OTHERS : df < 1))
 		return;
 	errors = c->draws_units ? contrast_drawn_errors(c, seed, COMPARE_LEVEL) :
 				  student_quantile(TWO_SIDED, df);

@@ -10,6 +10,12 @@
 #define COMPARE_LEVEL 0.95 /* of the intervals */
 #define COMPARE_POWER 0.8 /* of comparison.detectable */
 #define COMPARE_MIN_UNITS 5 /* of each arm, for an interval */
+/*
+ * If units are drawn, those beside the largest must tell as much as this many of equal size. With
+ * fewer, many draws have no finite interval, and those that have one are called different too often
+ * (8 % of equal arms instead of 5 %): what selects them must not depend on the draw.
+ */
+#define COMPARE_MIN_OTHERS 8
 #define COMPARE_MIN_ROUNDS 4 /* of a switchback */
 
 /* Why there is no interval. */

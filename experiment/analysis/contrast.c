@@ -100,6 +100,23 @@ static void find_effective(struct contrast *c)
 	c->effective = c->draws_units ? c->effective_units : sum * sum / squares;
 }
 
+/* The same for the units beside the largest, whichever arms they are in. */
+static double find_effective_others(const struct contrast *c)
+{
+	double sum = 0, squares = 0, most = 0;
+
+	for (__u32 i = 0; i < c->n_units; i++) {
+		double n = c->parts[i].n + c->parts[c->n_units + i].n;
+
+		sum += n;
+		squares += n * n;
+		most = fmax(most, n);
+	}
+	sum -= most;
+	squares -= most * most;
+	return squares > 0 ? sum * sum / squares : 0;
+}
+
 static void estimate(const struct contrast *c, struct contrast_arm *arm)
 {
 	const struct observations *all = &arm->all;
@@ -141,6 +158,7 @@ void contrast_init(struct contrast *c, const struct metric *metric, const struct
 	if (is_mean(c))
 		find_variances(c);
 	find_effective(c);
+	c->effective_others = find_effective_others(c);
 }
 
 void contrast_free(struct contrast *c)

@@ -53,6 +53,7 @@ struct contrast {
 	__u32 n_units;
 	double covariance; /* of both means */
 	double effective_units; /* this many units of equal size would tell as much */
+	double effective_others; /* the units beside the largest; does not depend on the draw */
 	double effective; /* the same for what was drawn: units, or connections */
 	struct contrast_part *parts; /* n_units of arm 0, then those of the other */
 };

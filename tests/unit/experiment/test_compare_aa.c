@@ -47,6 +47,14 @@ static const struct setting by_prefix[] = {
 	{ "2000 of 300, 20 %", EXPERIMENT_AB, 1, 2000, 300, 0.8, 0.5, 0.2, 0, 40, false, 0 },
 };
 
+/* One prefix has 61 or 45 % of the connections, and the second 15 %. */
+static const struct setting by_few_prefixes[] = {
+	{ "600 of 30, 61 % in one", EXPERIMENT_AB, 1, 600, 30, 2, 0.5, 0.5, 0, 100, false, 0 },
+	{ "600 of 30, 45 % in one", EXPERIMENT_AB, 1, 600, 30, 1.5, 0.5, 0.5, 0, 100, false, 0 },
+	{ "600 of 60, 61 % in one", EXPERIMENT_AB, 1, 600, 60, 2, 0.5, 0.5, 0, 100, false, 0 },
+	{ "600 of 60, 45 % in one", EXPERIMENT_AB, 1, 600, 60, 1.5, 0.5, 0.5, 0, 100, false, 0 },
+};
+
 static const struct setting by_block[] = {
 	{ "8 blocks", EXPERIMENT_SWITCHBACK, 0, 400, 50, 1, 0.5, 0, 8, 200, false, 0 },
 	{ "16 blocks", EXPERIMENT_SWITCHBACK, 0, 800, 50, 1, 0.5, 0, 16, 120, false, 0 },
@@ -202,6 +210,7 @@ static void test_by_prefix(void **state)
 {
 	(void)state;
 	CHECK(by_prefix);
+	CHECK(by_few_prefixes);
 }
 
 static void test_by_block(void **state)
