@@ -237,7 +237,7 @@ static void report(const struct options *opt, const struct experiment_handle *h,
 	}
 	printf("%s: the arm %s is in %s\n", h->config.name, arm->label, text_shown(path));
 	printf("  next: bbrctl experiment stop %s --to %s && bbrctl apply %s\n", h->config.name,
-	       arm->label, text_shown(path));
+	       arm->label, text_shell_word(path));
 }
 
 static int verb_experiment_promote(void *options, int argc, char **argv)

@@ -104,19 +104,67 @@ size_t text_quote(char *to, size_t size, const char *text)
 	return n;
 }
 
-const char *text_shown(const char *text)
+/* Room that is valid until the fourth call after this one. */
+static char *made_room(size_t size)
 {
 	static char *made[4];
 	static unsigned int next;
-	size_t size = TEXT_QUOTED_LEN(strlen(text));
 	char **to = &made[next++ % 4];
+
+	free(*to);
+	*to = mem_new(size, 1);
+	return *to;
+}
+
+const char *text_shown(const char *text)
+{
+	size_t size = TEXT_QUOTED_LEN(strlen(text));
+	char *to;
 
 	if (is_plain(text))
 		return text;
-	free(*to);
-	*to = mem_new(size, 1);
-	text_quote(*to, size, text);
-	return *to;
+	to = made_room(size);
+	text_quote(to, size, text);
+	return to;
+}
+
+static bool is_visible_text(const char *text)
+{
+	size_t len;
+
+	for (; *text; text += len) {
+		len = visible_char(text);
+		if (!len)
+			return false;
+	}
+	return true;
+}
+
+const char *text_shell_word(const char *text)
+{
+	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				   "0123456789/._:@%+=,-";
+	bool is_visible = is_visible_text(text);
+	size_t len;
+	char *word, *to;
+
+	if (*text && !text[strspn(text, safe)])
+		return text;
+	word = made_room(4 * strlen(text) + sizeof("$''"));
+	to = stpcpy(word, is_visible ? "'" : "$'");
+	for (; *text; text += len) {
+		len = visible_char(text);
+		if (len && *text != '\'' && (is_visible || *text != '\\')) {
+			memcpy(to, text, len);
+			to += len;
+			continue;
+		}
+		len = 1;
+		to += is_visible ? sprintf(to, "'\\''") :
+				   sprintf(to, "\\x%02x", (unsigned char)*text);
+	}
+	strcpy(to, "'");
+	return word;
 }
 
 /* The value of two hexadecimal digits; 0, which no name contains, if they are none. */
@@ -187,7 +235,10 @@ void text_print_wrapped(const char *text, int indent, int hang, int width, bool 
 		size_t len = 0;
 
 		for (; word[len] && (is_quoted || word[len] != ' '); len++)
-			is_quoted ^= is_command && word[len] == '\'';
+			if (is_command && !is_quoted && word[len] == '\\' && word[len + 1])
+				len++;
+			else
+				is_quoted ^= is_command && word[len] == '\'';
 		if (!is_first && at + 1 + (int)len + (is_command ? 2 : 0) > width) {
 			printf("%s\n", is_command ? " \\" : "");
 			at = printf("%*s", hang, "");

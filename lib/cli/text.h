@@ -22,6 +22,13 @@
  */
 const char *text_shown(const char *text);
 
+/*
+ * Returns the text as one word of a command that somebody may paste: nothing in it means anything to
+ * a shell. What a terminal should not get is in $'...', which sh does not know, but bash, ksh and
+ * zsh do. It is valid as long as that of text_shown().
+ */
+const char *text_shell_word(const char *text);
+
 /* Reads the first line of a file, without its end; false, and "", if there is none. */
 bool text_first_line(const char *path, char *line, size_t size);
 

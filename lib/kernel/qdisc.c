@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "netlink.h"
 #include "qdisc.h"
 
@@ -152,28 +153,31 @@ void qdiscs_free(struct device_qdisc *list, int n)
 
 char *qdisc_advice(const struct device_qdisc *q)
 {
-	char make[64 + IF_NAMESIZE] = "";
+	const char *device = text_shell_word(q->device);
+	char make[64 + 5 * IF_NAMESIZE] = "";
 
 	if (q->multi[0] ? !q->queues : !is_plain(q->kind))
 		return NULL;
 	if (!q->multi[0])
-		return mem_format("tc qdisc replace dev %s root fq", q->device);
+		return mem_format("tc qdisc replace dev %s root fq", device);
 	if (!q->handle) /* it has to have one before its queues have names */
-		snprintf(make, sizeof(make), "tc qdisc replace dev %s root handle 1: %s; ",
-			 q->device, q->multi);
+		snprintf(make, sizeof(make), "tc qdisc replace dev %s root handle 1: %s; ", device,
+			 q->multi);
 	return mem_format("%sfor q in %s; do tc qdisc replace dev %s parent %x:$q fq; done", make,
-			  q->queues, q->device, q->handle ? q->handle : 1);
+			  q->queues, device, q->handle ? q->handle : 1);
 }
 
 char *qdisc_flow_limit_advice(const struct device_qdisc *q, __u32 flow_limit)
 {
+	const char *device = text_shell_word(q->device);
+
 	if (!q->multi[0])
-		return mem_format("tc qdisc change dev %s root fq flow_limit %u", q->device,
+		return mem_format("tc qdisc change dev %s root fq flow_limit %u", device,
 				  flow_limit);
 	if (!q->handle)
 		return NULL;
 	return mem_format("for q in $(tc qdisc show dev %s | sed -n 's/^qdisc fq .* parent "
 			  "\\([0-9a-f:]*\\) .*/\\1/p'); do tc qdisc change dev %s parent $q fq "
 			  "flow_limit %u; done",
-			  q->device, q->device, flow_limit);
+			  device, device, flow_limit);
 }

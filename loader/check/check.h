@@ -147,12 +147,6 @@ const struct instance *check_loaded(const struct check *c, const char *name);
 const char *default_meant(const struct check *c, const struct checked_netns *ns);
 
 /*
- * A word of a shell's command line. What a terminal should not get stays as text_shown() shows it.
- * Valid until the fourth call after this one.
- */
-const char *shell_word(const char *text);
-
-/*
  * Parts of commands, each valid until the next call: "bbrctl apply FILE"; " --netns N"; "nsenter
  * --net=N ". The last two are nothing for our own namespace.
  */

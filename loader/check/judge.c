@@ -68,20 +68,6 @@ bool check_is_unloaded(const struct check *c, __s64 map_id)
 	return false;
 }
 
-const char *shell_word(const char *text)
-{
-	static char words[4][4200];
-	static int next;
-	char *word = words[next++ % 4];
-
-	if (text_shown(text) != text || strchr(text, '\'') ||
-	    !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-			       "0123456789/._:@%+=,-")])
-		return text_shown(text);
-	snprintf(word, sizeof(words[0]), "'%s'", text);
-	return word;
-}
-
 const char *apply_command(const struct check *c)
 {
 	static char command[4200];
@@ -91,7 +77,7 @@ const char *apply_command(const struct check *c)
 		return "bbrctl apply --service";
 
 	snprintf(command, sizeof(command), "bbrctl apply%s%s", is_usual ? "" : " ",
-		 is_usual ? "" : shell_word(c->file));
+		 is_usual ? "" : text_shell_word(c->file));
 	return command;
 }
 
@@ -99,7 +85,7 @@ const char *netns_option(const struct check *c, const struct checked_netns *ns)
 {
 	static char option[4200];
 
-	snprintf(option, sizeof(option), " --netns %s", shell_word(ns->name));
+	snprintf(option, sizeof(option), " --netns %s", text_shell_word(ns->name));
 	return ns->inode == c->own ? "" : option;
 }
 
@@ -108,7 +94,7 @@ const char *netns_entering(const struct check *c, const struct checked_netns *ns
 	static char words[4200];
 
 	snprintf(words, sizeof(words), "nsenter --net=%s%s ",
-		 strchr(ns->name, '/') ? "" : NETNS_NAMED, shell_word(ns->name));
+		 strchr(ns->name, '/') ? "" : NETNS_NAMED, text_shell_word(ns->name));
 	return ns->inode == c->own ? "" : words;
 }
 
@@ -223,10 +209,10 @@ static void judge_queue(struct check *c, const struct checked_netns *ns,
 	if (!fq->n || fq->flow_drops * FLOW_DROPS_SHARE <= fq->packets)
 		return;
 	f = finding_add(c, FINDING_FLOW_LIMIT, ns);
-	f->text =
-		mem_format("fq on %s dropped %llu of %llu packets: more than its flow_limit of %u "
-			   "waited in one flow",
-			   q->device, fq->flow_drops, fq->packets + fq->drops, fq->flow_limit);
+	f->text = mem_format(
+		"fq on %s dropped %llu of %llu packets: more than its flow_limit of %u "
+		"waited in one flow",
+		text_shown(q->device), fq->flow_drops, fq->packets + fq->drops, fq->flow_limit);
 	f->command = qdisc_flow_limit_advice(q, fq->flow_limit * FLOW_LIMIT_TIMES);
 }
 

@@ -345,7 +345,7 @@ static char *restart_command(const char *cgroup)
 
 	if (len < sizeof(end) || strcmp(name + len + 1 - sizeof(end), end))
 		return NULL;
-	return mem_format("systemctl restart %s", shell_word(name + 1));
+	return mem_format("systemctl restart %s", text_shell_word(name + 1));
 }
 
 static char *migrate_command(const struct check *c, const struct finding *f)
@@ -359,7 +359,8 @@ static char *migrate_command(const struct check *c, const struct finding *f)
 		format_prefix(to, sizeof(to), f->route->is.to.addr, f->route->is.to.len);
 	command = mem_format("bbrctl migrate --from %s --to %s%s%s%s%s%s%s%s", f->used, f->wanted,
 			     netns_option(c, f->ns), to[0] ? " --dst " : "", to, conditions,
-			     f->cgroup ? " --cgroup " : "", f->cgroup ? text_shown(f->cgroup) : "",
+			     f->cgroup ? " --cgroup " : "",
+			     f->cgroup ? text_shell_word(f->cgroup) : "",
 			     f->listeners ? " --listeners" : "");
 	free(conditions);
 	return command;

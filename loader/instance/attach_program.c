@@ -10,6 +10,7 @@
 #include "bpf_bbr/attach.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
+#include "cli/text.h"
 #include "instance/attach_program.h"
 
 extern const char attach_object[], attach_object_end[];
@@ -85,7 +86,8 @@ int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path
 	if (errno != EPERM)
 		return err_bpf(errno, path);
 	err("%s: another program is attached there or above, and allows no other beside it", path);
-	remedy("bpftool cgroup tree %s effective shows it; detach that one first", path);
+	remedy("bpftool cgroup tree %s effective shows it; detach that one first",
+	       text_shell_word(path));
 	return EXIT_REFUSED;
 }
 

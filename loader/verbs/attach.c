@@ -97,7 +97,8 @@ static int refuse_if_attached(const struct options *opt, const char *path)
 	err("%s: is already attached to %s", found.name, path);
 	ret = strcmp(found.name, opt->name) ? EXIT_REFUSED : EXIT_NOTHING;
 	if (ret == EXIT_REFUSED)
-		remedy("detach it first: bbrctl detach --cgroup %s --name %s", path, found.name);
+		remedy("detach it first: bbrctl detach --cgroup %s --name %s",
+		       text_shell_word(path), found.name);
 	attachment_free(&found);
 	return ret;
 }
@@ -296,8 +297,8 @@ static int find_own(const struct options *opt, const char *path, struct attachme
 		return EXIT_DONE;
 	err("%s: not attached to %s", opt->name, path);
 	if (n) {
-		remedy("%s is attached: bbrctl detach --cgroup %s --name %s", found->name, path,
-		       found->name);
+		remedy("%s is attached: bbrctl detach --cgroup %s --name %s", found->name,
+		       text_shell_word(path), found->name);
 		attachment_free(found);
 	}
 	return EXIT_NOTHING;

@@ -96,7 +96,7 @@ static void print_stale(const struct instance *inst)
 		printf("  unloaded code of this name is the default of %s", netns);
 		if (defaults[i].netns)
 			printf("; set it again: bbrctl load --name %s --default --netns %s",
-			       inst->name, netns);
+			       inst->name, text_shell_word(defaults[i].netns));
 		printf("\n");
 	}
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "kernel/clock.h"
 #include "web_config.h"
 
@@ -100,7 +101,7 @@ static bool read_file(struct web_file *file, bool secret)
 		err("--web-config: %s has secrets, and every user of this machine may read or "
 		    "change it",
 		    file->path);
-		remedy("chmod o= %s", file->path);
+		remedy("chmod o= %s", text_shell_word(file->path));
 	}
 	return done;
 }

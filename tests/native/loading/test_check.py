@@ -34,7 +34,7 @@ def mend(bbrctl, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/bbrctl").symlink_to(bbrctl.path)
     def run(finding):
-        subprocess.run(["sh", "-ec", finding["command"]], check=True, timeout=60,
+        subprocess.run(["sh", "-ec", finding["command"]], check=True, timeout=60, cwd=tmp_path,
                        env={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
     return run
 
@@ -157,18 +157,22 @@ def test_a_default_that_is_renewed(bbrctl, check, load, ns, tmp_path, verb):
     restore_default(ns)
 
 
-def test_attached_later(bbrctl, check, mend, load, ns, cgroup):
+@pytest.mark.parametrize("group", ["group", "it's;touch pwned;$(touch pwned)'`touch pwned`\\"])
+def test_attached_later(bbrctl, check, mend, load, ns, cgroups, group, tmp_path):
+    """Whoever may make a cgroup chooses a part of the command, which is still one word of it."""
     name = load()
     ns.default_congestion_control("reno")
-    with cgroup.entered():
+    cgroups.make(group)
+    with cgroups.entered(group):
         old = connect(ns, listen(ns))
-    bbrctl("attach", "--cgroup", cgroup.path, "--name", name)
+    bbrctl("attach", "--cgroup", cgroups.path(group), "--name", name)
     outside = connect(ns, listen(ns))
     answer = check()
     finding = only(answer, ns)
-    assert (finding["why"], finding["connections"], finding["cgroup"]) == ("opened_before", 2, f"/{cgroup.relative}")
+    assert (finding["why"], finding["connections"], finding["cgroup"]) == ("opened_before", 2, cgroups.path(group))
     mend(finding)
     assert {get_cc(sock) for sock in old} == {name} and {get_cc(sock) for sock in outside} == {"reno"}
+    assert not (tmp_path / "pwned").exists()
     check(status=DONE)
 
 

@@ -25,7 +25,7 @@
 /* The answer, as several parts that recv() gives one after the other. */
 static char parts[8][4096] __attribute__((aligned(NLMSG_ALIGNTO)));
 static size_t sizes[8];
-static int n_parts, next_part, gone_device;
+static int n_parts, next_part, gone_device, odd_device;
 static int refuse_send, refuse_recv;
 static bool was_asked;
 
@@ -58,7 +58,7 @@ char *if_indextoname(unsigned int index, char name[IF_NAMESIZE])
 {
 	if ((int)index == gone_device)
 		return NULL;
-	sprintf(name, "dev%u", index);
+	sprintf(name, (int)index == odd_device ? "a;id$(id)" : "dev%u", index);
 	return name;
 }
 
@@ -68,7 +68,7 @@ static int begin(void **state)
 	memset(parts, 0, sizeof(parts));
 	memset(sizes, 0, sizeof(sizes));
 	n_parts = 1;
-	next_part = refuse_send = refuse_recv = gone_device = 0;
+	next_part = refuse_send = refuse_recv = gone_device = odd_device = 0;
 	was_asked = false;
 	return 0;
 }
@@ -190,6 +190,17 @@ static void advice_for_a_single_queue(void **state)
 	(void)state;
 	add_root(2, "pfifo_fast");
 	expect_advice("tc qdisc replace dev dev2 root fq");
+}
+
+/* A device may have any name without blanks, colons and slashes. */
+static void the_name_of_a_device_is_one_word_of_the_advice(void **state)
+{
+	(void)state;
+	odd_device = 2;
+	add_qdisc(2, TC_H_ROOT, 0, "mq");
+	add_qdisc(2, 1, 0, "pfifo_fast");
+	expect_advice("tc qdisc replace dev 'a;id$(id)' root handle 1: mq; for q in 1; do tc qdisc "
+		      "replace dev 'a;id$(id)' parent 1:$q fq; done");
 }
 
 static void no_advice_where_fq_is_or_would_take_a_choice_away(void **state)
@@ -398,6 +409,7 @@ int main(void)
 		TEST(no_device_has_a_queue),
 		TEST(the_root_of_each_device),
 		TEST(advice_for_a_single_queue),
+		TEST(the_name_of_a_device_is_one_word_of_the_advice),
 		TEST(no_advice_where_fq_is_or_would_take_a_choice_away),
 		TEST(advice_for_each_queue_below_mq),
 		TEST(advice_for_an_mq_without_a_handle),

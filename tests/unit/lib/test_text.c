@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -101,6 +102,40 @@ static void whatever_is_shown_is_read_back(void **state)
 	}
 }
 
+#define NAMES 3000
+
+/* As words of a command that is wrapped at 40 characters, so that lines end between them. */
+static void a_shell_takes_a_name_as_one_word(void **state)
+{
+	static char names[NAMES][64], command[512];
+	char script[] = "/tmp/test_text_XXXXXX", run[64], *said = NULL;
+	unsigned int seed = 44;
+	size_t size = 0;
+	FILE *f;
+
+	(void)state;
+	f = fdopen(mkstemp(script), "w");
+	capture_begin();
+	for (int i = 0; i < NAMES; i++) {
+		make_name(&seed, names[i], sizeof(names[i]));
+		snprintf(command, sizeof(command), "printf '%%s\\0' %s", text_shell_word(names[i]));
+		text_print_wrapped(command, 0, 2, 40, true);
+	}
+	capture_end();
+	fputs(captured_output(), f);
+	fclose(f);
+	capture_free();
+	snprintf(run, sizeof(run), "LC_ALL=C bash %s", script);
+	f = popen(run, "r");
+	for (int i = 0; i < NAMES; i++) {
+		assert_true(getdelim(&said, &size, 0, f) > 0);
+		assert_string_equal(said, names[i]);
+	}
+	assert_int_equal(pclose(f), 0);
+	free(said);
+	unlink(script);
+}
+
 static void what_does_not_fit_is_cut(void **state)
 {
 	char small[16];
@@ -175,6 +210,7 @@ int main(void)
 		cmocka_unit_test(what_can_be_printed_stays),
 		cmocka_unit_test(anything_else_is_quoted),
 		cmocka_unit_test(four_results_live_at_once),
+		cmocka_unit_test(a_shell_takes_a_name_as_one_word),
 		cmocka_unit_test(whatever_is_shown_is_read_back),
 		cmocka_unit_test(what_does_not_fit_is_cut),
 		cmocka_unit_test(wrong_quotes_are_refused),
