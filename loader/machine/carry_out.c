@@ -30,7 +30,7 @@ static const struct work nothing = {
 };
 
 struct carrying {
-	const struct plan *plan;
+	struct plan *plan;
 	const struct machine *found;
 	struct work *work; /* of each step */
 	/* All steps that change profiles or rules are carried out at once, when the first is due. */
@@ -340,22 +340,25 @@ static int put_default(const struct step *s, const char *name, const char *previ
 	return ret ? ret : default_put(&inst, def->netns, name, previous, is_applied);
 }
 
-static int replace_code(const struct step *s, struct work *w)
+/* Both print which namespaces keep the old code. */
+static int replace_code(struct carrying *c, const struct step *s, struct work *w)
 {
 	struct swap swap;
 	unsigned int n;
 	int ret = swap_code(&s->found->loaded, w->obj.bpf, &swap);
 
-	if (!ret)
-		defaults_set_again(s->name, &n); /* prints what failed; the code is replaced */
+	if (!ret && defaults_set_again(s->name, &n))
+		c->plan->has_left_defaults = true;
 	return ret;
 }
 
-static int unload(const struct step *s)
+static int unload(struct carrying *c, const struct step *s)
 {
 	unsigned int unseen;
-	int ret = defaults_restore(&s->found->loaded, NULL, &unseen); /* warns about the rest */
+	int ret = defaults_restore(&s->found->loaded, NULL, &unseen);
 
+	if (!ret && unseen)
+		c->plan->has_left_defaults = true;
 	return ret ? ret : unregister(&s->found->loaded);
 }
 
@@ -369,7 +372,7 @@ static int carry_out(struct carrying *c, size_t i)
 	case STEP_LOAD:
 		return object_register(w->obj.bpf, s->name, &map_id);
 	case STEP_REPLACE:
-		return replace_code(s, w);
+		return replace_code(c, s, w);
 	case STEP_PROFILE_ADD:
 	case STEP_PROFILE_CHANGE:
 	case STEP_RULES:
@@ -391,7 +394,7 @@ static int carry_out(struct carrying *c, size_t i)
 	case STEP_DEFAULT_BACK:
 		return put_default(s, s->previous, NULL, false);
 	default:
-		return unload(s);
+		return unload(c, s);
 	}
 }
 
@@ -473,7 +476,7 @@ static int carry_out_all(struct carrying *c)
 	return EXIT_REFUSED;
 }
 
-int plan_carry_out(const struct plan *plan, const struct machine *found)
+int plan_carry_out(struct plan *plan, const struct machine *found)
 {
 	struct carrying c = { .plan = plan,
 			      .found = found,

@@ -57,6 +57,8 @@ struct plan {
 	/* STEP_ROUTE without a route that leads there, as before the network is up. */
 	struct step *waiting;
 	size_t n_waiting;
+	/* After plan_carry_out(): the default of some namespaces is still replaced or unloaded code. */
+	bool has_left_defaults;
 };
 
 /*
@@ -91,7 +93,7 @@ void plan_add_json(struct json *j, const struct plan *plan);
  * the others; all changes of profiles and rules are one step. Only an instance that was unloaded
  * stays unloaded. The caller holds the lock.
  */
-int plan_carry_out(const struct plan *plan, const struct machine *found);
+int plan_carry_out(struct plan *plan, const struct machine *found);
 
 /*
  * Notes as made by an apply what the file has and others had made before (instance/applied.h): from

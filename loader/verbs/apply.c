@@ -63,6 +63,7 @@ static void print_json(const struct applying *a)
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "file", a->path);
 	json_add_bool(&j, "applied", !only_looks(a->opt));
+	json_add_bool(&j, "defaults_left", a->plan.has_left_defaults);
 	if (a->opt->undo)
 		json_add_string(&j, "state", a->undo.is_undone ? "after" : "before");
 	plan_add_json(&j, &a->plan);
@@ -121,7 +122,7 @@ static int finish(const struct applying *a, const struct instance *alive, int n)
 }
 
 /* Carries out the plan. Keeps the state before it first: if it is killed, that is still right. */
-static int carry_out(const struct applying *a)
+static int carry_out(struct applying *a)
 {
 	struct undo undo = {};
 	bool keeps = a->keeps && undo_make(&a->undo, &a->wanted, &a->found, &a->plan, &undo);
@@ -136,7 +137,7 @@ static int carry_out(const struct applying *a)
 	return ret;
 }
 
-static int change(const struct applying *a)
+static int change(struct applying *a)
 {
 	struct instance *alive = NULL;
 	int n = 0, ret = plan_refuse_use(&a->plan);
@@ -336,6 +337,10 @@ static int apply_as_asked(struct applying *a)
 		ret = opt->undo ? undo(a) : apply(a);
 	if (!ret && opt->hold)
 		return hold(a, &ends);
+	if (!ret && a->plan.has_left_defaults) {
+		err("all changes were made, but not in the network namespaces named above");
+		return EXIT_REFUSED;
+	}
 	n = a->plan.n + a->plan.n_waiting;
 	if (ret || !opt->check || !n)
 		return ret;

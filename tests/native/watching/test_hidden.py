@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import signal
 
 import pytest
@@ -12,6 +13,8 @@ from tool import REFUSED, Tool, status_of
 from transfer import connect, get_cc, listen, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
+
+NEXT = pathlib.Path(__file__).resolve().parents[3] / "build/next_version.bpf.o"
 
 # Of their own: processes; a mount namespace without the names of network namespaces, and in one case without /proc.
 BLIND = {
@@ -144,6 +147,23 @@ def test_upgrade_names_the_default_that_it_cannot_reach(bbrctl, load, ns, blind)
         status = status_of(bbrctl, name)
         assert status["stale_default_in"] == [] and status["default_in"] == [{"netns": ns.name, "inode": ns.inode}]
         ns.default_congestion_control("reno")
+
+
+@pytest.mark.parametrize("blind", ["pid"], indirect=True)
+def test_apply_says_which_defaults_it_cannot_reach(bbrctl, free_name, new_ns, blind, tmp_path):
+    """It replaces code of another version."""
+    name, ns, file = free_name(), new_ns(), tmp_path / "file"
+    ns.default_congestion_control("reno")
+    bbrctl("load", "--name", name, "--object", NEXT, "--default", "--netns", ns.name)
+    file.write_text(f"[instance {name}]\n")
+    with process_in(ns):
+        done = blind("bbrctl", "-j", "apply", "--name", name, file, status=REFUSED)
+        assert f"net:[{ns.inode}]" in done.err and "its default remains the old code" in done.err
+        assert done.err.endswith("bbrctl: all changes were made, but not in the network namespaces named above\n")
+        answer = done.json()
+        assert answer["applied"] and answer["defaults_left"] and answer["changes"], done.out
+        ns.default_congestion_control("reno")
+    bbrctl("unload", "--name", name)
 
 
 def test_a_default_set_by_sysctl_follows_load(bbrctl, free_name, ns):
