@@ -61,7 +61,7 @@ def run(key):
     kernel = kernels.find(key.removesuffix(NEWER))
     files, first = _newer_tools() if key.endswith(NEWER) else ({}, "")
     kind = "netem" if kernel.modules else "pacing"
-    image = guest.initramfs(kernel, f"{kernel.first}\n{first}{_script(kind)}", modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
+    image = guest.initramfs(kernel, first + _script(kind), modules=MODULES, programs=[*TOOLS, BUILD / "flow"],
                             files={**OBJECTS, **files})
     return guest.run(kernel, image)
 

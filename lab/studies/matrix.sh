@@ -94,6 +94,35 @@ ip netns add other
 bbrctl load --name lab_three --default --netns other
 ip netns exec other cat /proc/sys/net/ipv4/tcp_congestion_control
 
+# A tool in a PID namespace does not find this namespace, whose default then stays at unloaded code until load sets it anew.
+step hidden
+ip netns add hidden
+ip -n hidden link set lo up
+blind() {
+	unshare -m -p -f sh -c 'mount -t proc proc /proc; umount -l /run/netns; exec "$@"' sh "$@"
+	echo "status $?"
+}
+bbrctl load --name lab_hidden
+echo lab_hidden | ip netns exec hidden tee /proc/sys/net/ipv4/tcp_congestion_control
+ip netns exec hidden flow -l 5009 >/dev/null &
+hidden=$!
+sleep 0.1
+ip netns exec hidden flow -c 127.0.0.1 -p 5009 -m 1000 send:60000 >/dev/null &
+hidden="$hidden $!"
+sleep 0.5
+bbrmon snapshot -j --name lab_hidden >/tmp/seen
+echo "seen $(wc -l </tmp/seen)"
+blind bbrmon snapshot -j --name lab_hidden 2>&1
+blind bbrctl -j unload --name lab_hidden 2>&1
+bbrctl load --name lab_hidden
+bbrctl -j status --name lab_hidden
+echo cubic | ip netns exec hidden tee /proc/sys/net/ipv4/tcp_congestion_control
+# shellcheck disable=SC2086 # two processes
+kill $hidden
+wait $hidden 2>/dev/null
+ip netns del hidden
+bbrctl unload --name lab_hidden
+
 # There and back, the way back being an unload; and what arrived when, to see whether it stalls.
 step migrate
 began=$EPOCHREALTIME

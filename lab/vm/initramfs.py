@@ -197,7 +197,10 @@ def of_run(kernel, script, programs=(), files=None, modules=(), prepare=None):
     """The image of a run on the kernel. script: text, which bash runs last; files: path in the guest -> source. prepare: what
     several runs begin with, if it takes long. It runs before, in a shell of its own, and is part of a snapshot from the second run on."""
     what = kernel, tuple(programs), tuple((files or {}).items()), tuple(modules)
-    run = _entry("run.sh", 0o100755, (SEED_BASH + script).encode()) + END_OF_ARCHIVE
+    first = f"{kernel.first}\n" if kernel.first else ""
+    if prepare is not None:
+        prepare, first = first + prepare, ""
+    run = _entry("run.sh", 0o100755, (SEED_BASH + first + script).encode()) + END_OF_ARCHIVE
     if prepare is None:
         return Image(b"", _without_script(*what) + run)
     return Image(_prepared(*what, prepare), run)

@@ -23,7 +23,7 @@ class Listed:
     tested: str
     modules: bool = True  # False: the archive no longer has them, so there are no veth, netem and tcp_bbr, only loopback
     newer_tools: bool = False  # tested a second time, with Debian 13's bpftool and libbpf
-    first: str = ""  # a line of shell that makes a guest of the matrix this flavour
+    first: str = ""  # a line of shell that makes a guest this flavour
     memory_mb: int = 2048
     cpus: int = 1
 

@@ -144,6 +144,23 @@ def test_it_is_the_default_of_a_namespace(steps):
     assert "lab_three: the default of network namespace other is cubic again" in steps["migrate"]
 
 
+def test_a_tool_says_what_it_cannot_find(steps):
+    """In a PID namespace of its own. The next load of the name mends a default that points at unloaded code."""
+    text = steps["hidden"]
+    assert "seen 2\n" in text and text.count("status 2\n") == 2, text
+    snapshot, unload, again = text.split("status 2\n")
+    unseen = json.loads(next(line for line in snapshot.splitlines() if '"unseen"' in line))
+    assert unseen["instance"] == "lab_hidden" and unseen["users_unseen"] >= 2  # the listener and the default count, too
+    assert "bbrmon: lab_hidden: " in snapshot and "network namespace" in snapshot
+    answer = json.loads(unload[unload.index("{"):unload.index("\n}") + 2])
+    (default,) = answer["defaults"]
+    assert answer["unloaded"] and default["netns"] is None and default["default"] == "lab_hidden" and not default["restored"]
+    assert f"net:[{default['inode']}] cannot be found from here" in unload
+    assert "lab_hidden: made the default of 1 network namespace again" in again
+    (status,) = [s for s in json.loads(again[again.index("["):again.index("\n]") + 2]) if s["name"] == "lab_hidden"]
+    assert status["default_in"] == [{"netns": "hidden", "inode": default["inode"]}] and status["stale_default_in"] == []
+
+
 def test_live_connections_move_there_and_back(steps):
     """Both ends of the flow, while it is running."""
     text = steps["migrate"]

@@ -71,7 +71,8 @@ static int make_socket(const char *kind, const char *cc)
 
 	if (fd < 0)
 		die("socket");
-	set(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc), cc);
+	if (*cc)
+		set(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc), cc);
 	return fd;
 }
 
