@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The quick experiments of the documents: the documents' claims hold, and bpf_bbr performs as the kernel's
 bbr does. `make lab` and `make lab-long` run more experiments, over several seeds."""
+import dataclasses
 import functools
+import json
 import statistics
+import subprocess
 
 import pytest
 
 import claims
 from claims import suite
 from claims.results import BBRS
-from runs import compare, pool, scenario
+from runs import compare, experiment, pool, scenario
 
 KERNEL = "6.12"
 CCS = ["bpf_bbr", "bbr", "cubic"]
@@ -87,3 +90,23 @@ def test_cubic_keeps_most():
 def test_cpu_gain_mends_what_collapses(cc):
     assert goodput("robust", cc, "35%") < 0.25 * goodput("robust", "cubic", "35%")
     assert goodput("robust-gain", cc, "35%") > LEAST_WITH_GAIN * goodput("robust", "cubic", "35%")
+
+
+@pytest.mark.parametrize("cc", ("bpf_bbr", "bpf_bbr3"))
+def test_a_shortage_of_cpu_is_shown(cc, tmp_path):
+    """In events and as a metric; not on a sender that has all of its CPU."""
+    recording = tmp_path / "recording"
+    for share in ("35%", "100%"):
+        found = scenario.load("robust-gain", [("sender.cpu", share), ("duration", "3s")])
+        (run,) = suite.runs_of(found, [cc], KERNEL, seeds=1)
+        recording.write_bytes(experiment.execute(dataclasses.replace(run, recorded=True))["recording"])
+        events = [json.loads(line) for line in read("stream", "-j", recording)]
+        behind = {event.get("behind") for event in events if event.get("event") == "ack"}
+        (total,) = [float(line.split()[1]) for line in read("export", recording) if line.startswith("bbr_cpu_shortages_total{")]
+        assert ("cpu" in behind, total > 0) == (share == "35%",) * 2, (share, behind, total)
+
+
+def read(verb, *args):
+    """The lines that bbrmon prints of a recording."""
+    *options, file = args
+    return subprocess.run([experiment.MONITOR, verb, *options, "--read", file], check=True, capture_output=True, text=True).stdout.splitlines()
