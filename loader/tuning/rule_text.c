@@ -177,17 +177,15 @@ static char *next_word(char **line)
 
 /* Where it goes: into the filter, or beside it. */
 static int parse_words(char *line, struct socket_filter *filter, struct rule_line *parsed,
-		       bool has_profile)
+		       bool is_rule)
 {
+	const char *key = is_rule ? "rule" : "attach";
 	const struct {
 		const char *name, **value;
 	} known[] = {
-		{ "--dst", &filter->dst },
-		{ "--dport", &filter->dport },
-		{ "--sport", &filter->sport },
-		{ "--mark", &filter->mark },
-		{ "--pod", &parsed->pods },
-		{ "--profile", has_profile ? &parsed->profile : NULL },
+		{ "--dst", &filter->dst },     { "--dport", &filter->dport },
+		{ "--sport", &filter->sport }, { "--mark", &filter->mark },
+		{ "--pod", &parsed->pods },    { "--profile", is_rule ? &parsed->profile : NULL },
 	};
 	const char *wrong = NULL;
 	char *word, *value;
@@ -200,7 +198,7 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 			parsed->cgroup = line;
 			wrong = line && *line ? text_unquote(line) : "its path is missing";
 			if (wrong)
-				err("rule: --cgroup: %s", wrong);
+				err("%s: --cgroup: %s", key, wrong);
 			break;
 		}
 		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -212,19 +210,20 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 			is_more = !strcmp(name, "src") || !strcmp(name, "dev");
 		value = next_word(&line);
 		if ((!place && !is_more) || !value) {
-			err("rule: %s: expected an option and its value", word);
-			remedy("write rules as for rule add, with --cgroup last");
+			err("%s: %s: expected an option and its value", key, word);
+			remedy("write the options of %s, with --cgroup last",
+			       is_rule ? "rule add" : "attach");
 			return EXIT_USAGE;
 		}
 		wrong = text_unquote(value);
 		if (wrong)
-			err("rule: %s: %s", word, wrong);
+			err("%s: %s: %s", key, word, wrong);
 		else if (!(place ? option_once(word, value, place) :
 				   option_condition(word, value, filter)))
 			return EXIT_USAGE;
 	}
 	if (!wrong && parsed->pods && parsed->cgroup)
-		return err_usage("rule: --pod and --cgroup exclude each other");
+		return err_usage("%s: --pod and --cgroup exclude each other", key);
 	if (wrong || (parsed->pods && !pod_selector_is_valid("--pod", parsed->pods)))
 		return EXIT_USAGE;
 	return EXIT_DONE;
