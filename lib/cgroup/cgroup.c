@@ -332,3 +332,14 @@ void cgroup_path(__u64 id, char *path, size_t size)
 		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
 	free(mount);
 }
+
+bool cgroup_is_gone(__u64 id)
+{
+	char *mount = cgroup_mount(), path[PATH_MAX];
+	bool is_gone;
+
+	errno = 0;
+	is_gone = mount && !path_of(id, mount, path) && errno == ESTALE;
+	free(mount);
+	return is_gone;
+}

@@ -192,7 +192,8 @@ static void merge_instance(const struct editing *e, size_t head, size_t end)
 
 	copy(e, &e->old, head, i);
 	for (size_t k = 1; k < end_of(&e->new, 0, e->new.n); k++)
-		if (strncmp(e->new.line[k], "algorithm", strlen("algorithm")) &&
+		if (e->new.line[k][0] != ';' && /* a comment is about a line that may not follow */
+		    strncmp(e->new.line[k], "algorithm", strlen("algorithm")) &&
 		    !has_line(&e->old, head, i, e->new.line[k]))
 			copy(e, &e->new, k, k + 1);
 	for (; i < end; i = next) {

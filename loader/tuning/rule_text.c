@@ -371,16 +371,17 @@ size_t terms_format(const struct bbr_term *terms, __u32 n, char *buf, size_t siz
 	return len;
 }
 
-bool rule_has_its_cgroups(const struct bbr_rule *rule)
+__u32 terms_split_gone(struct bbr_term *terms, __u32 n, struct bbr_term *gone)
 {
-	char path[PATH_MAX] = "/";
+	__u32 left = 0;
 
-	if (rule->fields & BBR_RULE_CGROUP)
-		cgroup_path(rule->cgroup, path, sizeof(path));
-	for (__u32 i = 0; path[0] && i < rule->n_more; i++)
-		if (rule->more[i].kind == BBR_TERM_CGROUP)
-			cgroup_path(bbr_term_u64(&rule->more[i], 0), path, sizeof(path));
-	return path[0];
+	for (__u32 i = 0; i < n; i++)
+		if (terms[i].kind == BBR_TERM_CGROUP && terms[i].is_not &&
+		    cgroup_is_gone(bbr_term_u64(&terms[i], 0)))
+			gone[i - left] = terms[i];
+		else
+			terms[left++] = terms[i];
+	return left;
 }
 
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size)
