@@ -100,14 +100,17 @@ int cgroup_find(const char *option, const char *path, char **found)
 	return *found ? EXIT_DONE : EXIT_USAGE;
 }
 
-/* Makes a path without empty parts and "."; NULL: it has a "..", which cannot be resolved. */
+/*
+ * Makes a path without empty parts and "."; NULL: it has a "..", which cannot be resolved, or a name
+ * that no cgroup can have.
+ */
 static char *plain_path(const char *path)
 {
 	char *plain = mem_copy(path), *from = plain, *to = plain, *name;
-	bool has_up = false;
+	bool is_wrong = false;
 
 	while ((name = strsep(&from, "/"))) {
-		has_up |= !strcmp(name, "..");
+		is_wrong |= !strcmp(name, "..") || strlen(name) > NAME_MAX || strchr(name, '\n');
 		if (!*name || !strcmp(name, "."))
 			continue;
 		*to++ = '/';
@@ -115,7 +118,7 @@ static char *plain_path(const char *path)
 		to += strlen(to);
 	}
 	*to = 0;
-	if (!has_up)
+	if (!is_wrong)
 		return plain;
 	free(plain);
 	return NULL;
@@ -328,4 +331,15 @@ void cgroup_path(__u64 id, char *path, size_t size)
 	if (mount && path_of(id, mount, full))
 		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
 	free(mount);
+}
+
+bool cgroup_is_gone(__u64 id)
+{
+	char *mount = cgroup_mount(), path[PATH_MAX];
+	bool is_gone;
+
+	errno = 0;
+	is_gone = mount && !path_of(id, mount, path) && errno == ESTALE;
+	free(mount);
+	return is_gone;
 }

@@ -54,6 +54,9 @@ int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS]);
  */
 void cgroup_path(__u64 id, char *path, size_t size);
 
+/* False if there is a cgroup with this id, or if that cannot be found out. */
+bool cgroup_is_gone(__u64 id);
+
 /* Where the kubelet has a folder for each pod of the node: NAMESPACE_NAME_UID. */
 #define CGROUP_PODS_PARENT "/var/log"
 #define CGROUP_PODS CGROUP_PODS_PARENT "/pods"

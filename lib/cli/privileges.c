@@ -153,18 +153,24 @@ static void open_no_more_files(void)
 	close(rules);
 }
 
+/* Called by exit(3), which also ends a process without memory. */
+static void end_aside(int status, void *to)
+{
+	putc(status, to);
+	_exit(fflush(to) ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
 /*
  * Its messages go through the pipe, and behind them its status: a sanitizer, too, ends a process
  * with a status.
  */
-static void look_aside(int pipe, unsigned int descriptors, int (*look)(void *ctx), void *ctx)
+static void look_aside(FILE *to, unsigned int descriptors, int (*look)(void *ctx), void *ctx)
 {
 	/* Lowering the limit closes nothing; poll(2) takes no more than the limit. */
 	const struct rlimit none = {}, few = { descriptors + 1, descriptors + 1 };
-	FILE *to = fdopen(pipe, "w");
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!to)
+	if (on_exit(end_aside, to))
 		_exit(EXIT_FAILURE);
 	setvbuf(to, NULL, _IOLBF, BUFSIZ);
 	err_to(to);
@@ -172,30 +178,26 @@ static void look_aside(int pipe, unsigned int descriptors, int (*look)(void *ctx
 	open_no_more_files();
 	setrlimit(RLIMIT_NOFILE, &few);
 	setrlimit(RLIMIT_CORE, &none);
-	putc(look(ctx), to);
-	_exit(fflush(to) ? EXIT_FAILURE : EXIT_SUCCESS);
+	exit(look(ctx));
 }
 
 /* Passes on the messages. Returns the last byte, or -1 if there is none. */
-static int listen_to(int pipe)
+static int listen_to(FILE *from)
 {
-	FILE *from = fdopen(pipe, "r");
 	int c, last = -1;
 
-	while (from && (c = getc(from)) != EOF) {
+	while ((c = getc(from)) != EOF) {
 		if (last >= 0)
 			putc(last, stderr);
 		last = c;
 	}
-	if (from)
-		fclose(from);
-	else
-		close(pipe);
+	fclose(from);
 	return last;
 }
 
 int privileges_aside(const char *what, unsigned int descriptors, int (*look)(void *ctx), void *ctx)
 {
+	FILE *from = NULL, *to = NULL;
 	int fds[2], ended = 0, status;
 	pid_t pid = -1;
 
@@ -203,17 +205,23 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 	return look(ctx);
 #endif
 	fflush(NULL);
-	if (!pipe2(fds, O_CLOEXEC) && (pid = fork()) < 0) {
-		close(fds[0]);
-		close(fds[1]);
+	if (!pipe2(fds, O_CLOEXEC)) {
+		from = mem_need(fdopen(fds[0], "r"));
+		to = mem_need(fdopen(fds[1], "w"));
+		pid = fork();
 	}
-	if (pid < 0)
-		return err_refused("%s: cannot be read in a separate process: %s", what,
-				   strerror(errno));
+	if (pid < 0) {
+		err("%s: cannot be read in a separate process: %s", what, strerror(errno));
+		if (from) {
+			fclose(from);
+			fclose(to);
+		}
+		return EXIT_REFUSED;
+	}
 	if (!pid)
-		look_aside(fds[1], descriptors, look, ctx);
-	close(fds[1]);
-	status = listen_to(fds[0]);
+		look_aside(to, descriptors, look, ctx);
+	fclose(to);
+	status = listen_to(from);
 	while (waitpid(pid, &ended, 0) < 0 && errno == EINTR)
 		;
 	if (!ended && status >= 0)

@@ -189,7 +189,7 @@ static bool try_combination(const struct rule_lookup *l, const struct rule_test 
 			    __u64 cgroup, struct bbr_rule *best)
 {
 	struct bbr_rule_key key = rule_special_key(fields, 0);
-	struct bbr_rule rule;
+	struct bbr_rule rule = {}; /* the trie has no terms and no path */
 
 	if (fields & BBR_RULE_DPORT)
 		key.dport = test->dport;
@@ -203,7 +203,6 @@ static bool try_combination(const struct rule_lookup *l, const struct rule_test 
 	if (bpf_map_lookup_elem(l->fd, &key, &rule) || rule.order >= best->order)
 		return false;
 	*best = rule;
-	best->n_more = 0;
 	return true;
 }
 

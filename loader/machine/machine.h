@@ -167,8 +167,12 @@ void machine_print(FILE *out, const struct machine *m, const struct machine_inst
 		   const char *prefix, bool all);
 void machine_print_attachment(FILE *out, const struct attachment *at, const char *prefix);
 void machine_print_route(FILE *out, const struct machine_route *r, const char *prefix);
+/*
+ * without_gone: the rules above that lost a condition, because its cgroup is gone; it is added if it
+ * loses one. NULL: none.
+ */
 void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
-			const char *prefix);
+			struct rule_list *without_gone, const char *prefix);
 
 /* Adds the same as an object of an array. */
 void machine_add_json(struct json *j, const struct machine *m, const struct machine_instance *inst);

@@ -39,7 +39,11 @@ static struct lines lines_of(char *text)
 
 static const char *without_indent(const char *line)
 {
-	return line + strspn(line, " \t\r");
+	if (!strncmp(line, INI_BOM, strlen(INI_BOM)))
+		line += strlen(INI_BOM);
+	while (isspace((unsigned char)*line))
+		line++;
+	return line;
 }
 
 /* True if the line is a section's head, of this one unless it is NULL. */
@@ -72,53 +76,59 @@ static size_t end_of(const struct lines *l, size_t head, size_t end)
 	return without_rest(l, head, find_head(l, head + 1, end, NULL));
 }
 
-/* A copy of a line without its comment, as the reader of the file takes it. */
-static char *without_comment(const char *line)
-{
-	char *copy = mem_copy(without_indent(line));
+/* A line KEY = VALUE, as the reader of the file takes it; key NULL: it is something else. */
+struct pair {
+	char *copy, *key, *value;
+};
 
-	ini_cut_comment(copy);
-	return copy;
+static struct pair pair_of(const char *line)
+{
+	struct pair p = { .copy = mem_copy(without_indent(line)) };
+
+	ini_cut_comment(p.copy);
+	if (!ini_cut_pair(p.copy, &p.key, &p.value))
+		p.key = NULL;
+	return p;
 }
 
-/* True if both are KEY = VALUE with the same key and value. */
-static bool same_line(const char *line, const char *other)
+/* Between options any number of blanks is one; the name behind the last one may have some. */
+static bool same_value(const char *a, const char *b)
 {
-	char *copy = without_comment(line), *a = copy;
-	bool same;
+	bool has_options = !strncmp(a, "--", 2);
 
-	for (; *a || *other; a++, other++) {
-		while (isspace((unsigned char)*a))
-			a++;
-		while (isspace((unsigned char)*other))
-			other++;
-		if (*a != *other || !*a)
-			break;
+	while (has_options && *a && *a == *b && strncmp(a, "--cgroup ", strlen("--cgroup "))) {
+		size_t blanks = strspn(a, " ");
+
+		a += blanks ? blanks : 1;
+		b += blanks ? strspn(b, " ") : 1;
 	}
-	same = *a == *other;
-	free(copy);
-	return same;
+	return !strcmp(a, b);
 }
 
-static bool has_line(const struct lines *l, size_t from, size_t end, const char *line)
+static bool has_line(const struct lines *l, size_t from, size_t end, const struct pair *like)
 {
-	for (; from < end; from++)
-		if (same_line(l->line[from], line))
-			return true;
-	return false;
+	bool has = false;
+
+	for (; !has && from < end; from++) {
+		struct pair p = pair_of(l->line[from]);
+
+		has = p.key && !strcmp(p.key, like->key) && same_value(p.value, like->value);
+		free(p.copy);
+	}
+	return has;
 }
 
 /* Reads a line "rule = OPTIONS" into a rule without profile; false: it is something else, or for pods. */
 static bool read_rule(const char *line, struct bbr_rule *rule)
 {
-	char *copy = without_comment(line), *value = copy + strcspn(copy, "=");
+	struct pair p = pair_of(line);
 	struct rule_line parsed;
-	bool is_rule = !strncmp(copy, "rule", strlen("rule")) && *value &&
-		       !rule_parse_line(value + 1, &parsed) && !parsed.pods;
+	bool is_rule = p.key && !strcmp(p.key, "rule") && !rule_parse_line(p.value, &parsed) &&
+		       !parsed.pods;
 
 	if (is_rule)
 		*rule = parsed.rule;
-	free(copy);
+	free(p.copy);
 	return is_rule;
 }
 
@@ -191,10 +201,13 @@ static void merge_instance(const struct editing *e, size_t head, size_t end)
 	char name[MAX_NAME];
 
 	copy(e, &e->old, head, i);
-	for (size_t k = 1; k < end_of(&e->new, 0, e->new.n); k++)
-		if (strncmp(e->new.line[k], "algorithm", strlen("algorithm")) &&
-		    !has_line(&e->old, head, i, e->new.line[k]))
+	for (size_t k = 1; k < end_of(&e->new, 0, e->new.n); k++) {
+		struct pair p = pair_of(e->new.line[k]);
+
+		if (p.key && strcmp(p.key, "algorithm") && !has_line(&e->old, head, i, &p))
 			copy(e, &e->new, k, k + 1);
+		free(p.copy);
+	}
 	for (; i < end; i = next) {
 		next = i + 1;
 		new_head = e->new.n;

@@ -38,18 +38,65 @@ static void print_profile(FILE *out, const struct profile_definition *def, const
 	}
 }
 
-void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i, const char *prefix)
+/*
+ * A file cannot name a cgroup that is gone: after a boot its id may be that of another. So it does not
+ * have the conditions that always hold because of that, but a comment. Returns how many are left.
+ */
+static __u32 print_gone(FILE *out, struct bbr_term *terms, __u32 n, const char *prefix)
 {
-	struct bbr_rule cgroup = inst->rules.rule[i], without_cgroup = cgroup;
+	struct bbr_term gone[BBR_ATTACH_TERMS];
+	__u32 left = terms_split_gone(terms, n, gone);
 	char text[RULE_TEXT_LEN];
-	/* A file cannot name a cgroup that is gone: after a boot its id may be that of another. */
-	bool is_gone = !rule_has_its_cgroups(&cgroup);
 
+	terms_format(gone, n - left, text, sizeof(text));
+	if (left < n)
+		fprintf(out, "%s; that cgroup is gone, so this always holds and is left out:%s\n",
+			prefix, text);
+	return left;
+}
+
+/* What a line begins with: it is a comment if a cgroup that it needs has no name. */
+static const char *beginning(const struct bbr_term *terms, __u32 n)
+{
+	char path[4096] = "/";
+	__u64 id = 0;
+
+	for (__u32 i = 0; path[0] && i < n; i++)
+		if (terms[i].kind == BBR_TERM_CGROUP) {
+			id = bbr_term_u64(&terms[i], 0);
+			cgroup_path(id, path, sizeof(path));
+		}
+	if (path[0])
+		return "";
+	return cgroup_is_gone(id) ? "; its cgroup is gone: " : "; its cgroup cannot be found: ";
+}
+
+void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
+			struct rule_list *without_gone, const char *prefix)
+{
+	struct bbr_rule cgroup = inst->rules.rule[i], without_cgroup;
+	const struct rule_list above = { inst->rules.rule, i };
+	struct bbr_term terms[BBR_RULE_TERMS_MAX];
+	char text[RULE_TEXT_LEN];
+	const char *begin;
+
+	cgroup.n_more = print_gone(out, cgroup.more, cgroup.n_more, prefix);
+	begin = beginning(terms, rule_terms(&cgroup, terms));
+	if (without_gone) {
+		bool has_lost = cgroup.n_more < inst->rules.rule[i].n_more;
+
+		if (rule_list_find(without_gone, &cgroup) >= 0 ||
+		    (has_lost && rule_list_find(&above, &cgroup) >= 0))
+			begin = "; a rule above has the same options: ";
+		else if (has_lost)
+			rule_list_insert(without_gone, 0, &cgroup);
+	}
+	without_cgroup = cgroup;
 	without_cgroup.fields &= ~BBR_RULE_CGROUP;
 	without_cgroup.path = NULL;
 	rule_format(&without_cgroup, text, sizeof(text));
-	fprintf(out, "%s%srule = %s%s--profile %s", prefix, is_gone ? "; its cgroup is gone: " : "",
-		text, text[0] ? " " : "", machine_rule_profile(inst, &cgroup));
+	fprintf(out, "%s%srule = %s%s--profile %s", prefix, begin, text, text[0] ? " " : "",
+		machine_rule_profile(inst, &cgroup));
 	if (cgroup.path || cgroup.fields & BBR_RULE_CGROUP) {
 		cgroup.dst_len = cgroup.n_more = 0;
 		cgroup.fields &= BBR_RULE_CGROUP;
@@ -61,11 +108,15 @@ void machine_print_rule(FILE *out, const struct machine_instance *inst, __u32 i,
 
 void machine_print_attachment(FILE *out, const struct attachment *at, const char *prefix)
 {
-	char terms[RULE_TEXT_LEN];
+	struct bbr_term terms[BBR_ATTACH_TERMS];
+	char text[RULE_TEXT_LEN];
+	__u32 n;
 
-	terms_format(at->term, at->n, terms, sizeof(terms));
-	fprintf(out, "%sattach =%s%s %s\n", prefix, terms, at->n ? " --cgroup" : "",
-		text_shown(at->path));
+	memcpy(terms, at->term, sizeof(terms));
+	n = print_gone(out, terms, at->n, prefix);
+	terms_format(terms, n, text, sizeof(text));
+	fprintf(out, "%s%sattach =%s%s %s\n", prefix, beginning(terms, n), text,
+		n ? " --cgroup" : "", text_shown(at->path));
 }
 
 static void print_pods(FILE *out, const struct machine_instance *inst, const struct machine_pods *p,
@@ -74,8 +125,11 @@ static void print_pods(FILE *out, const struct machine_instance *inst, const str
 	struct bbr_term terms[BBR_RULE_TERMS_MAX];
 	char text[RULE_TEXT_LEN];
 
-	terms_format(terms, rule_terms(&p->rule, terms), text, sizeof(text));
-	fprintf(out, "%s%s =%s", prefix, p->is_rule ? "rule" : "attach", text);
+	__u32 n = print_gone(out, terms, rule_terms(&p->rule, terms), prefix);
+
+	terms_format(terms, n, text, sizeof(text));
+	fprintf(out, "%s%s%s =%s", prefix, beginning(terms, n), p->is_rule ? "rule" : "attach",
+		text);
 	if (p->is_rule)
 		fprintf(out, " --profile %s", machine_rule_profile(inst, &p->rule));
 	fprintf(out, " --pod %s\n", text_shown(p->which));
@@ -86,6 +140,7 @@ static void print_rules(FILE *out, const struct machine *m, const struct machine
 			const char *prefix, bool all)
 {
 	bool are_rules = inst->rules.n || all;
+	struct rule_list without_gone = {};
 	__u32 i = 0;
 
 	for (size_t k = 0; k < m->n_pods; k++)
@@ -98,12 +153,13 @@ static void print_rules(FILE *out, const struct machine *m, const struct machine
 		if (!p->is_rule || strcmp(p->name, inst->name))
 			continue;
 		while (i < machine_pods_place(m, k))
-			machine_print_rule(out, inst, i++, prefix);
+			machine_print_rule(out, inst, i++, &without_gone, prefix);
 		print_pods(out, inst, p, prefix);
 		i += p->n;
 	}
 	while (i < inst->rules.n)
-		machine_print_rule(out, inst, i++, prefix);
+		machine_print_rule(out, inst, i++, &without_gone, prefix);
+	rule_list_free(&without_gone);
 }
 
 void machine_print_route(FILE *out, const struct machine_route *r, const char *prefix)

@@ -200,9 +200,9 @@ static void diff_rules(const struct machine_instance *old, const struct machine_
 	       machine_same_rule(old, old->rules.n - end - 1, new, new->rules.n - end - 1))
 		end++;
 	for (__u32 i = begin; i < old->rules.n - end; i++)
-		machine_print_rule(stdout, old, i, "-");
+		machine_print_rule(stdout, old, i, NULL, "-");
 	for (__u32 i = begin; i < new->rules.n - end; i++)
-		machine_print_rule(stdout, new, i, "+");
+		machine_print_rule(stdout, new, i, NULL, "+");
 }
 
 /* old, new: NULL if there is none. */

@@ -15,7 +15,6 @@
 #define MAX_LINE 65536 /* more than a rule with the longest path of a cgroup, in quotes */
 #define MAX_SECTION 64
 #define MAX_KEYS 8192 /* the names of all parameters of an algorithm have some 1,500 */
-#define BOM "\xef\xbb\xbf"
 
 struct reading {
 	FILE *f;
@@ -69,6 +68,18 @@ void ini_cut_comment(char *line)
 		}
 }
 
+bool ini_cut_pair(char *line, char **key, char **value)
+{
+	char *middle = line + strcspn(line, "=:");
+
+	if (!*middle)
+		return false;
+	*middle = 0;
+	*key = trim(line);
+	*value = trim(middle + 1);
+	return true;
+}
+
 /* Takes [NAME], which nothing but a comment may follow. */
 static int take_section(struct reading *r, const char *line)
 {
@@ -119,18 +130,15 @@ static int note_key(struct reading *r, const char *key)
 
 static int take_pair(struct reading *r, char *line)
 {
-	char *value = line + strcspn(line, "=:");
-	const char *key;
+	char *key, *value;
 	int ret;
 
-	if (!*value)
+	if (!ini_cut_pair(line, &key, &value))
 		return err_usage("expected [SECTION] or KEY = VALUE");
-	*value++ = 0;
 	if (*value == ';')
 		return err_usage(
 			"a value cannot begin with \";\": a comment needs a blank before it");
-	key = trim(line);
-	ret = r->ops->pair(r->user, r->section, key, trim(value));
+	ret = r->ops->pair(r->user, r->section, key, value);
 	return ret ? ret : note_key(r, key);
 }
 
@@ -151,8 +159,8 @@ static int read_all(struct reading *r, int *number)
 	int ret;
 
 	for (*number = 1; !(ret = read_line(r, &more)) && more; ++*number) {
-		if (*number == 1 && !strncmp(r->line, BOM, strlen(BOM)))
-			memset(r->line, ' ', strlen(BOM));
+		if (*number == 1 && !strncmp(r->line, INI_BOM, strlen(INI_BOM)))
+			memset(r->line, ' ', strlen(INI_BOM));
 		ret = take_line(r);
 		if (ret)
 			break;

@@ -6,6 +6,7 @@
 #define LOADER_INI_FILE_H
 
 #include <glob.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /*
@@ -29,6 +30,15 @@ int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void 
 
 /* A comment is a line that begins with ; or #, and what follows a blank and a ; in any other. */
 void ini_cut_comment(char *line);
+
+/*
+ * Cuts a line without comment, KEY = VALUE or KEY: VALUE, in two, each without blanks around it. False:
+ * it is something else.
+ */
+bool ini_cut_pair(char *line, char **key, char **value);
+
+/* The first line may begin with it. */
+#define INI_BOM "\xef\xbb\xbf"
 
 /* The files of a pattern, sorted; none if the folder does not exist. Free them with globfree(). */
 void ini_files_find(const char *pattern, glob_t *found);

@@ -177,17 +177,15 @@ static char *next_word(char **line)
 
 /* Where it goes: into the filter, or beside it. */
 static int parse_words(char *line, struct socket_filter *filter, struct rule_line *parsed,
-		       bool has_profile)
+		       bool is_rule)
 {
+	const char *key = is_rule ? "rule" : "attach";
 	const struct {
 		const char *name, **value;
 	} known[] = {
-		{ "--dst", &filter->dst },
-		{ "--dport", &filter->dport },
-		{ "--sport", &filter->sport },
-		{ "--mark", &filter->mark },
-		{ "--pod", &parsed->pods },
-		{ "--profile", has_profile ? &parsed->profile : NULL },
+		{ "--dst", &filter->dst },     { "--dport", &filter->dport },
+		{ "--sport", &filter->sport }, { "--mark", &filter->mark },
+		{ "--pod", &parsed->pods },    { "--profile", is_rule ? &parsed->profile : NULL },
 	};
 	const char *wrong = NULL;
 	char *word, *value;
@@ -200,7 +198,7 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 			parsed->cgroup = line;
 			wrong = line && *line ? text_unquote(line) : "its path is missing";
 			if (wrong)
-				err("rule: --cgroup: %s", wrong);
+				err("%s: --cgroup: %s", key, wrong);
 			break;
 		}
 		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -212,19 +210,20 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 			is_more = !strcmp(name, "src") || !strcmp(name, "dev");
 		value = next_word(&line);
 		if ((!place && !is_more) || !value) {
-			err("rule: %s: expected an option and its value", word);
-			remedy("write rules as for rule add, with --cgroup last");
+			err("%s: %s: expected an option and its value", key, word);
+			remedy("write the options of %s, with --cgroup last",
+			       is_rule ? "rule add" : "attach");
 			return EXIT_USAGE;
 		}
 		wrong = text_unquote(value);
 		if (wrong)
-			err("rule: %s: %s", word, wrong);
+			err("%s: %s: %s", key, word, wrong);
 		else if (!(place ? option_once(word, value, place) :
 				   option_condition(word, value, filter)))
 			return EXIT_USAGE;
 	}
 	if (!wrong && parsed->pods && parsed->cgroup)
-		return err_usage("rule: --pod and --cgroup exclude each other");
+		return err_usage("%s: --pod and --cgroup exclude each other", key);
 	if (wrong || (parsed->pods && !pod_selector_is_valid("--pod", parsed->pods)))
 		return EXIT_USAGE;
 	return EXIT_DONE;
@@ -372,16 +371,17 @@ size_t terms_format(const struct bbr_term *terms, __u32 n, char *buf, size_t siz
 	return len;
 }
 
-bool rule_has_its_cgroups(const struct bbr_rule *rule)
+__u32 terms_split_gone(struct bbr_term *terms, __u32 n, struct bbr_term *gone)
 {
-	char path[PATH_MAX] = "/";
+	__u32 left = 0;
 
-	if (rule->fields & BBR_RULE_CGROUP)
-		cgroup_path(rule->cgroup, path, sizeof(path));
-	for (__u32 i = 0; path[0] && i < rule->n_more; i++)
-		if (rule->more[i].kind == BBR_TERM_CGROUP)
-			cgroup_path(bbr_term_u64(&rule->more[i], 0), path, sizeof(path));
-	return path[0];
+	for (__u32 i = 0; i < n; i++)
+		if (terms[i].kind == BBR_TERM_CGROUP && terms[i].is_not &&
+		    cgroup_is_gone(bbr_term_u64(&terms[i], 0)))
+			gone[i - left] = terms[i];
+		else
+			terms[left++] = terms[i];
+	return left;
 }
 
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size)

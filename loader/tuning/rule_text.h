@@ -45,8 +45,11 @@ size_t terms_format(const struct bbr_term *terms, __u32 n, char *buf, size_t siz
 /* Adds terms: "src", ..., and for those that must not hold arrays: "not_dst", ... */
 void terms_add_json(struct json *j, const struct bbr_term *terms, __u32 n);
 
-/* False if one of its cgroups is gone: a file cannot name it. */
-bool rule_has_its_cgroups(const struct bbr_rule *rule);
+/*
+ * Moves the conditions --not-cgroup whose cgroups are gone to `gone`: they always hold. Returns how
+ * many are left.
+ */
+__u32 terms_split_gone(struct bbr_term *terms, __u32 n, struct bbr_term *gone);
 
 /* Formats a rule as its options, without --profile; "" for a rule that asks for nothing. */
 void rule_format(const struct bbr_rule *rule, char *buf, size_t size);

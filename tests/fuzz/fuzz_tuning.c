@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * User input for tuning: files of profiles, files that describe a machine, and rules. The input is
- * a file of both kinds. Its lines are also rules, as options of rule add, which go into a trie in
- * this file instead of the kernel. Lookups for a connection there must find the rule that `rule
- * test` finds.
+ * a file of both kinds, and what an apply has kept. Its lines are also rules, as options of rule
+ * add, which go into a trie in this file instead of the kernel. Lookups for a connection there must
+ * find the rule that `rule test` finds. And they are labels of pods, and selectors of these.
  */
-#define _GNU_SOURCE /* asprintf() */
+#define _GNU_SOURCE /* asprintf(), memfd_create() */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <bpf/bpf.h>
 #include <json-c/json.h>
@@ -24,6 +27,7 @@
 #include "machine/cri.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
+#include "machine/undo.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"
@@ -32,6 +36,7 @@
 #include "verbs/verbs.h"
 
 #define MAX_LINES 64
+#define MAX_SIZE 1024 /* of an input */
 #define OUTER_ID 1
 #define INNER_ID 2
 
@@ -45,6 +50,9 @@ struct embedded embedded_profiles(const struct algorithm *algorithm)
 static unsigned long files, refused_files, machines, refused_machines, definitions, parsed,
 	refused_rules, tries, found, not_found;
 static unsigned long kinds[STEP_KINDS], left;
+static unsigned long kept, undo_files, no_undo_files, edits, refused_edits, answers, bad_answers,
+	selectors, bad_selectors, chosen, lines_for_pods;
+static bool are_gone; /* the cgroups */
 
 static void report(void)
 {
@@ -66,6 +74,17 @@ static void report(void)
 			say_reached(what, kinds[i]);
 	}
 	say_reached("what is left alone", left);
+	say_reached("line for pods", lines_for_pods);
+	say_reached("state that is kept", kept);
+	say_reached("file of kept states", undo_files);
+	say_reached("file of kept states that is refused", no_undo_files);
+	say_reached("edited file", edits);
+	say_reached("edited file that is refused", refused_edits);
+	say_reached("answer of a container runtime", answers);
+	say_reached("answer that is malformed", bad_answers);
+	say_reached("selector", selectors);
+	say_reached("selector that is refused", bad_selectors);
+	say_reached("pod that is chosen", chosen);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -86,10 +105,16 @@ int cgroup_id(const char *option, const char *path, __u64 *id)
 
 void cgroup_path(__u64 id, char *path, size_t size)
 {
-	size_t n = id < size ? id : size - 1;
+	size_t n = are_gone ? 0 : id < size ? id : size - 1;
 
 	memset(path, '/', n);
 	path[n] = 0;
+}
+
+bool cgroup_is_gone(__u64 id)
+{
+	(void)id;
+	return are_gone;
 }
 
 int cgroup_place(const char *option, const char *path, char **place, char **below)
@@ -117,18 +142,21 @@ __u64 cgroup_id_now(const char *path)
 	return strlen(path);
 }
 
+#define PODS 2
+
 /* Instead of lib/cgroup/pods.c: two pods; and of loader/machine/cri.c: the labels of one. */
 int pods_list(const char *folder, struct pod **list)
 {
-	static const char *const names[] = { "db/a", "web/front-0" };
+	static const char *const names[PODS] = { "db/a", "web/front-0" };
 
 	(void)folder;
-	*list = calloc(2, sizeof(**list));
-	for (int i = 0; i < 2; i++) {
+	*list = calloc(PODS, sizeof(**list));
+	for (int i = 0; i < PODS; i++) {
 		strcpy((*list)[i].name, names[i]);
+		(*list)[i].uid[0] = 'a' + i;
 		(*list)[i].path = strdup(names[i]);
 	}
-	return 2;
+	return PODS;
 }
 
 int cri_read_labels(const char *const *sockets, struct pod *list, int n)
@@ -143,17 +171,6 @@ int cri_read_labels(const char *const *sockets, struct pod *list, int n)
 bool cgroup_is_pod(const char *path)
 {
 	return *path != '/';
-}
-
-void pods_free(struct pod *list, int n)
-{
-	for (int i = 0; i < n; i++) {
-		if (list[i].n_labels)
-			free(list[i].label[0]);
-		free(list[i].label);
-		free(list[i].path);
-	}
-	free(list);
 }
 
 /* Instead of lib/cgroup/attachment.c. */
@@ -196,6 +213,27 @@ int netns_visit(const char *name, netns_visitor visit, void *data)
 int netns_for_each(netns_visitor visit, void *data)
 {
 	return netns_visit(NULL, visit, data);
+}
+
+/* Instead of /var/lib/bpf-bbr: a folder that others cannot write, and in it what an apply has kept. */
+static char *undo_text;
+
+int openat(int dir, const char *path, int flags, ...)
+{
+	int fd = -1;
+
+	(void)dir;
+	(void)flags;
+	if (!strcmp(path, "/var/lib/bpf-bbr"))
+		return open("/proc/self/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	errno = ENOENT;
+	if (undo_text && !strcmp(path, "undo")) {
+		ssize_t n = strlen(undo_text);
+
+		fd = memfd_create(path, MFD_CLOEXEC);
+		CHECK(fd >= 0 && !fchmod(fd, 0600) && pwrite(fd, undo_text, n, 0) == n);
+	}
+	return fd;
 }
 
 /* Instead of the kernel: a trie, and the map that contains it. */
@@ -420,6 +458,113 @@ static void check_file(const uint8_t *data, size_t size)
 	stdin = real;
 }
 
+/* ---- pods */
+
+static size_t put_bytes(uint8_t *to, int number, const void *bytes, size_t size)
+{
+	const uint8_t head[] = { number << 3 | 2, size | 128, size >> 7 };
+
+	memcpy(to, head, sizeof(head));
+	memcpy(to + sizeof(head), bytes, size);
+	return sizeof(head) + size;
+}
+
+/* Adds a sandbox of one of the pods to a runtime's answer; its only label is the line. */
+static size_t put_sandbox(uint8_t *to, const char *line)
+{
+	uint8_t label[MAX_SIZE + 8], metadata[8], sandbox[MAX_SIZE + 32];
+	const char *value = strchr(line, '=');
+	size_t n;
+
+	n = put_bytes(metadata, 2, line[0] & 1 ? "b" : "a", 1);
+	n = put_bytes(sandbox, 2, metadata, n);
+	sandbox[n++] = 4 << 3;
+	sandbox[n++] = line[0] >> 1 & 63;
+	if (value) {
+		size_t k = put_bytes(label, 1, line, value - line);
+
+		k += put_bytes(label + k, 2, value + 1, strlen(value + 1));
+		n += put_bytes(sandbox + n, 5, label, k);
+	}
+	return put_bytes(to, 1, sandbox, n);
+}
+
+/* One more condition and its opposite: of a pod that is chosen without them, one of them holds. */
+static void check_selector(const char *selector, const struct pod *pod)
+{
+	char *with, *without;
+	bool is_chosen;
+
+	if (!pod_selector_is_valid("--pod", selector)) {
+		bad_selectors++;
+		return;
+	}
+	selectors++;
+	is_chosen = pod_selected(selector, pod);
+	chosen += is_chosen;
+	CHECK(!is_chosen || pod->has_labels || !pod_selector_has_labels(selector));
+	CHECK(asprintf(&with, "%s,a=1", selector) > 0);
+	CHECK(asprintf(&without, "%s,a!=1", selector) > 0);
+	if (pod_selector_is_valid("--pod", without))
+		CHECK(pod_selected(with, pod) + pod_selected(without, pod) ==
+		      (is_chosen && pod->has_labels));
+	free(with);
+	free(without);
+}
+
+/* A pod is chosen by the label that it has. */
+static void check_label(const struct pod *pod)
+{
+	const char *value = strchr(pod->label[0], '=');
+	char *selector;
+
+	CHECK(asprintf(&selector, "*/*,%s", pod->label[0]) > 0);
+	if (value[1] != '=' && !strchr(selector + strlen("*/*,"), ',') &&
+	    pod_selector_is_valid("--pod", selector))
+		CHECK(pod_selected(selector, pod));
+	free(selector);
+}
+
+/* The lines are labels of pods, of which the last one of the newest sandbox counts, and selectors. */
+static void check_pods(const char *text, const uint8_t *data, size_t size)
+{
+	const char *label[PODS] = {};
+	struct pod *list;
+	char *copy = strdup(text), *rest = copy, *line;
+	uint8_t *answer = malloc(size * 16 + 64);
+	size_t n = 0;
+
+	CHECK(copy && answer);
+	while ((line = strsep(&rest, "\n"))) {
+		const char **of = &label[line[0] & 1];
+
+		n += put_sandbox(answer + n, line);
+		if (!*of || (line[0] >> 1 & 63) >= ((*of)[0] >> 1 & 63))
+			*of = line;
+	}
+	pods_list("", &list);
+	CHECK(cri_take_labels(answer, n, list, PODS));
+	for (int i = 0; i < PODS; i++) {
+		bool has = label[i] && strchr(label[i], '=');
+
+		CHECK(list[i].has_labels == !!label[i] && list[i].n_labels == has);
+		CHECK(!has || !strcmp(list[i].label[0], label[i]));
+		if (has)
+			check_label(&list[i]);
+	}
+	for (line = copy; line < copy + strlen(text); line += strlen(line) + 1)
+		for (int i = 0; i < PODS; i++)
+			check_selector(line, &list[i]);
+	pods_free(list, PODS);
+	pods_list("", &list);
+	*(cri_take_labels(data, size, list, PODS) ? &answers : &bad_answers) += 1;
+	pods_free(list, PODS);
+	free(answer);
+	free(copy);
+}
+
+/* ---- machines */
+
 static int read_machine(const void *data, size_t size, struct machine *m)
 {
 	FILE *real = stdin;
@@ -451,6 +596,7 @@ static char *print_machine(const struct machine *m, bool all)
 /* Makes a machine look like what the kernel has, or undoes that. */
 static void make_found(struct machine *m, bool is_found)
 {
+	m->is_found = is_found;
 	for (size_t i = 0; i < m->n_instances; i++)
 		m->instance[i].is_open = m->instance[i].is_ours = is_found;
 	for (size_t i = 0; i < m->n_routes; i++) {
@@ -459,12 +605,46 @@ static void make_found(struct machine *m, bool is_found)
 		r->is_applied = is_found;
 		strcpy(r->is.congctl, is_found ? r->name : "");
 	}
+	for (size_t i = 0; i < m->n_attached; i++)
+		m->attached[i].is_applied = is_found;
 	for (size_t i = 0; is_found && i < m->n_defaults; i++) {
 		struct machine_note note = { .inode = m->def[i].inode };
 
 		strcpy(note.name, m->def[i].name);
 		machine_add_note(m, &note);
 	}
+}
+
+/* What save -j prints is valid; what it prints of cgroups that are gone is read back. */
+static void check_save(const struct machine *m)
+{
+	struct json_object *object;
+	struct machine back;
+	FILE *real = stdout;
+	struct json j;
+	char *text;
+	size_t size;
+
+	stdout = open_memstream(&text, &size);
+	CHECK(stdout);
+	json_begin_pretty(&j, stdout);
+	json_open_array(&j, "all");
+	for (size_t i = 0; i < m->n_instances; i++)
+		machine_add_json(&j, m, &m->instance[i]);
+	json_close(&j);
+	json_end(&j);
+	fclose(stdout);
+	stdout = real;
+	object = json_tokener_parse(text);
+	CHECK(object);
+	json_object_put(object);
+	free(text);
+	are_gone = true;
+	text = print_machine(m, false);
+	are_gone = false;
+	CHECK(!machine_text_read(text, "text", NULL, &back) && back.n_instances == m->n_instances);
+	machine_free(&back);
+	free(text);
 }
 
 /* A printed machine is read back the same, so the plan has no changes. */
@@ -480,6 +660,7 @@ static void check_machine(const uint8_t *data, size_t size, bool all)
 		return;
 	}
 	machines++;
+	check_save(&m);
 	m.is_tuning = false; /* an instance is then printed with its name */
 	text = print_machine(&m, all);
 	CHECK(!*text || !read_machine(text, strlen(text), &back));
@@ -489,6 +670,9 @@ static void check_machine(const uint8_t *data, size_t size, bool all)
 		CHECK(!plan.n);
 		plan_free(&plan);
 		make_found(&back, false);
+		machine_narrow(&back, m.instance[0].name);
+		CHECK(back.n_instances == 1 &&
+		      back.instance[0].profiles.n == m.instance[0].profiles.n);
 		machine_free(&back);
 	}
 	free(text);
@@ -515,7 +699,10 @@ static char *print_plan(const struct plan *plan, const struct machine *wanted,
 		step_print(&plan->step[i], false);
 		step_print(&plan->step[i], true);
 		step_print_diff(&plan->step[i], wanted, found);
+		step_is_followed(wanted, &plan->step[i]);
 	}
+	for (size_t i = 0; !as_json && i < plan->n_waiting; i++)
+		step_print_waiting(&plan->waiting[i], "; ");
 	for (size_t i = 0; !as_json && i < plan->n_left; i++)
 		step_print_left(&plan->left[i], "; ");
 	left += !as_json && plan->n_left;
@@ -524,9 +711,43 @@ static char *print_plan(const struct plan *plan, const struct machine *wanted,
 	return text;
 }
 
+/* What would be kept for apply --undo is read back. last: what was kept before, anything. */
+static void check_kept(const struct machine *wanted, const struct machine *found,
+		       const struct plan *plan, const struct undo *last)
+{
+	struct machine m;
+	struct undo u;
+
+	if (undo_make(last, wanted, found, plan, &u) && u.before) {
+		CHECK(undo_is_after(&u, wanted));
+		CHECK(!undo_machine(&u, true, &m));
+		machine_free(&m);
+		CHECK(last->before || !undo_machine(&u, false, &m));
+		if (!last->before)
+			machine_free(&m);
+		kept++;
+	}
+	undo_free(&u);
+}
+
+/* The rules that it should have while the lines for pods are followed. */
+static void check_followed(const struct machine *wanted, const struct machine_instance *found)
+{
+	struct rule_list rules;
+
+	if (!machine_instance(wanted, found->name))
+		return;
+	CHECK(!machine_pods_rules(wanted, found, &rules));
+	for (__u32 i = 0; i < rules.n; i++)
+		CHECK(rules.rule[i].profile < found->profiles.n);
+	rule_list_free(&rules);
+}
+
 /* What apply --check, --diff and -j print: fit for a terminal, and valid. */
 static void check_plan(const struct machine *wanted, const struct machine *found, bool prune)
 {
+	static const struct undo none;
+	struct undo last;
 	struct json_object *object;
 	struct plan plan;
 	char *text;
@@ -542,7 +763,112 @@ static void check_plan(const struct machine *wanted, const struct machine *found
 	CHECK(object);
 	json_object_put(object);
 	free(text);
+	check_kept(wanted, found, &plan, &none);
+	if (!undo_read(NULL, &last))
+		check_kept(wanted, found, &plan, &last);
+	undo_free(&last);
+	for (size_t i = 0; i < found->n_instances; i++)
+		check_followed(wanted, &found->instance[i]);
 	plan_free(&plan);
+}
+
+static bool has_profile(const struct machine_instance *inst, const struct profile_definition *def)
+{
+	const struct profile_definition *has = profile_definitions_find(&inst->profiles, def->name);
+
+	return has && param_set_equal(&has->params, &def->params);
+}
+
+/* All that is the instance's, and all of other instances. */
+static void check_edited(const struct machine *m, const struct machine *before,
+			 const struct machine *with)
+{
+	const struct machine_instance *new = &with->instance[0],
+				      *inst = machine_instance(m, new->name);
+
+	CHECK(inst && m->n_instances <= before->n_instances + 1);
+	for (size_t i = 0; i < new->profiles.n; i++)
+		CHECK(has_profile(inst, &new->profiles.def[i]));
+	for (__u32 i = 0; !m->n_pods && i < new->rules.n; i++)
+		CHECK(i < inst->rules.n && machine_same_rule(new, i, inst, i));
+	for (size_t i = 0; i < with->n_attached - machine_pods_attached(with); i++) {
+		const struct attachment *at = &with->attached[i];
+
+		CHECK(strcmp(at->name, new->name) ||
+		      attachment_equal(at, machine_attachment(m, at->path)));
+	}
+	for (size_t i = 0; i < with->n_defaults; i++)
+		CHECK(strcmp(with->def[i].name, new->name) ||
+		      machine_default(m, with->def[i].inode));
+	for (size_t i = 0; i < with->n_routes; i++)
+		CHECK(strcmp(with->route[i].name, new->name) ||
+		      machine_route(m, with->route[i].inode, &with->route[i].is.to));
+	for (size_t i = 0; i < before->n_instances; i++) {
+		const struct machine_instance *old = &before->instance[i];
+		bool is_other = strcmp(old->name, new->name);
+
+		inst = machine_instance(m, old->name);
+		CHECK(inst && (!is_other || machine_same_rules(old, inst)));
+		for (size_t k = 0; k < old->profiles.n; k++)
+			CHECK(has_profile(inst, &old->profiles.def[k]) ||
+			      (!is_other && profile_definitions_find(&new->profiles,
+								     old->profiles.def[k].name)));
+	}
+	CHECK(m->n_attached >= before->n_attached && m->n_routes >= before->n_routes &&
+	      m->n_defaults >= before->n_defaults && m->n_pods >= before->n_pods);
+}
+
+/* What promote does: puts an instance into a file. */
+static void check_edit(const char *file, const struct machine *before, const struct machine *with)
+{
+	struct machine one = *with, m;
+	char *text, *edited;
+
+	one.n_instances = 1;
+	text = print_machine(&one, false);
+	edited = machine_edit(file, text);
+	if (machine_text_read(edited, "text", NULL, &m)) {
+		refused_edits++;
+	} else {
+		edits++;
+		check_edited(&m, before, with);
+	}
+	machine_free(&m);
+	free(edited);
+	free(text);
+}
+
+/* The two halves are also what was kept for apply --undo, unless the text is such a file itself. */
+static void check_undo(const char *text)
+{
+	static const char *const heads[] = {
+		"; bbrctl apply --undo brings back what is above the line ; ----\n",
+		"; bbrctl apply --undo brings back what is below the line ; ----\n",
+	};
+	const char *head = heads[strlen(text) & 1], *middle = strchr(text + strlen(text) / 2, '\n');
+	char *back;
+	struct machine m;
+	struct undo u;
+
+	if (strncmp(text, heads[0], strlen("; bbrctl")))
+		CHECK(asprintf(&undo_text, "%s%.*s; ----\n%s", head,
+			       middle ? (int)(middle + 1 - text) : 0, text,
+			       middle ? middle + 1 : text) > 0);
+	else
+		undo_text = strdup(text);
+	if (undo_read(NULL, &u)) {
+		no_undo_files++;
+	} else {
+		undo_files++;
+		CHECK(asprintf(&back, "%s%s; ----\n%s", heads[u.is_undone], u.before, u.after) > 0);
+		CHECK(!strcmp(back, undo_text));
+		for (int is_after = 0; is_after < 2; is_after++) {
+			undo_machine(&u, is_after, &m);
+			machine_free(&m);
+		}
+		free(back);
+	}
+	undo_free(&u);
 }
 
 /* The rest of the file, from a line in its middle on, is what the machine has. */
@@ -554,8 +880,15 @@ static void check_change(const uint8_t *data, size_t size, bool prune)
 
 	if (first < size && !read_machine(data, first, &wanted) &&
 	    !read_machine(data + first, size - first, &found)) {
+		if (found.n_instances && !found.is_tuning && !memchr(data, 0, first)) {
+			char *file = strndup((const char *)data, first);
+
+			check_edit(file, &wanted, &found);
+			free(file);
+		}
 		make_found(&found, true);
 		wanted.is_tuning = found.is_tuning = false;
+		lines_for_pods += wanted.n_pods;
 		check_plan(&wanted, &found, prune);
 		make_found(&found, false);
 	}
@@ -575,13 +908,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size);
 
-	CHECK(text);
+	CHECK(text && size <= MAX_SIZE);
 	if (size)
 		check_file(data, size);
-	if (size && !names_a_file(text))
+	if (size && !names_a_file(text)) {
 		check_machine(data, size, data[size - 1] & 1);
-	if (size && !names_a_file(text))
+		check_undo(text);
 		check_change(data, size, data[size - 1] & 1);
+		free(undo_text);
+		undo_text = NULL;
+	}
+	check_pods(text, data, size);
 	check_rules(text, (struct input){ data, size });
 	free(text);
 	return 0;

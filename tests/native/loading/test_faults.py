@@ -373,20 +373,25 @@ def test_each_allocation_of_a_change_fails(quick, build, faults, tmp_path, verb)
 
 @pytest.mark.parametrize("words", [
     "bbrmon report -o - REC", "bbrmon report --svg - REC", "bbrmon stream --read REC", "bbrmon -j stream --read REC",
-    "bbrmon snapshot --read REC", "bbrmon snapshot --summary --read REC", "bbrmon export --read REC",
+    "bbrmon snapshot --read REC", "bbrmon snapshot --summary --read REC", "bbrmon export --read REC", "bbrmon why --read REC",
+    "bbrmon top -b --speed 0 --read REC", "bbrmon record --read REC -o NEW", "bbrmon record --read REC --append -o OLD",
     "bbrmon experiment CSV", "bbrmon experiment --html - CSV", "bbrctl apply --check WHOLE", "bbrctl status", *(["bbrctl check"] if WHOLE else []),
     "bbrctl --complete bbrctl show --name ", "bbrmon --complete bbrmon stream --"])
 def test_each_allocation_fails(build, tmp_path, words):
     """Each by itself, and with all after it: it ends with a status, and with a message if that is not success."""
     file = {"REC": ROOT / "tests/native/watching/recordings/abi3.rec", "CSV": ROOT / "tests/unit/experiment/recorded_connections.csv",
-            "WHOLE": tmp_path / "whole"}
+            "WHOLE": tmp_path / "whole", "NEW": tmp_path / "new", "OLD": tmp_path / "old"}
     file["WHOLE"].write_text(f"[instance {system.PREFIX}_m]\n{TEXT['new']}")
     command = [str(file.get(word, word)) for word in words.split(" ")]
     command[0] = build.parent / command[0]
+    old = file["REC"].read_bytes() + b"cut off"  # a process without privileges looks for its end
+    file["OLD"].write_bytes(old)
     right, callers, numbers = allocations(build, command, tmp_path)
     ended, wrong = collections.Counter(), []
     for k in sample(len(numbers), 8):
         for how in "AT", "FROM":
+            file["NEW"].unlink(missing_ok=True)
+            file["OLD"].write_bytes(old)
             done = without_memory(build, command, **{f"NO_MEMORY_{how}": str(numbers[k])})
             said = re.match(rb"bbr(ctl|mon): \S", done.stderr)
             ended[done.returncode] += 1

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from system import cgroup_mount
 from tool import REFUSED, USAGE
 from transfer import Transfer, connect, listen
 
@@ -206,6 +207,31 @@ def test_a_rule_whose_cgroup_is_gone_is_a_comment(bbrctl, load, cgroup, tmp_path
     file.write_text(text)
     bbrctl("apply", "--name", name, file)
     assert [rule.get("dport") for rule in bbrctl.json("rule", "list", "--name", name)["rules"]] == [7]
+
+
+def test_conditions_on_cgroups_that_are_gone_come_back(bbrctl, load, cgroup, tmp_path):
+    """A connection is never in such a cgroup: with and without the condition, the machine does the same."""
+    name = load()
+    keep, other, *gone = paths = [cgroup.path / word for word in ("keep", "other", "gone", "too")]
+    for path in paths:
+        path.mkdir()
+    bbrctl("attach", "--name", name, "--cgroup", keep, "--not-cgroup", gone[0])
+    bbrctl("attach", "--name", name, "--cgroup", other, "--not-cgroup", gone[1], "--not-cgroup", keep)
+    for options in (["7", "--not-cgroup", gone[0]], ["8", "--not-cgroup", gone[0], "--not-cgroup", keep], ["7", "--not-cgroup", gone[1]],
+                    ["9", "--cgroup", gone[0]], ["7"]):
+        bbrctl("rule", "add", "--name", name, "--dport", *options, "--profile", "default")
+    for path in gone:
+        path.rmdir()
+    file = tmp_path / "saved.conf"
+    file.write_text(save(bbrctl, name))
+    bbrctl("apply", "--name", name, file)
+    assert "nothing to change" in bbrctl("apply", "--check", "--name", name, file).out
+    saved = save_json(bbrctl, name)
+    not_keep = [f"/{keep.relative_to(cgroup_mount())}"]
+    assert [(at["cgroup"], at.get("not_cgroup")) for at in saved["attachments"]] == [(str(keep), None), (str(other), not_keep)]
+    assert [(rule["dport"], rule.get("not_cgroup")) for rule in saved["rules"]] == [(7, None), (8, not_keep)]
+    keep.rmdir()
+    other.rmdir()
 
 
 def test_cgroups_as_deep_as_any_user_can_make_them(bbrctl, load, cgroup):

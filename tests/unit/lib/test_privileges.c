@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -123,6 +124,65 @@ static void test_help(void **state)
 	expect_help(&draw, "none", "With --none it needs none.\n");
 }
 
+/* What a process without privileges says and how it ends, as this one tells it. */
+static int look_aside(int (*look)(void *ctx), char **text)
+{
+	FILE *real = stderr;
+	size_t len;
+	int status;
+
+	stderr = open_memstream(text, &len);
+	status = privileges_aside("FILE", 0, look, NULL);
+	fclose(stderr);
+	stderr = real;
+	return status;
+}
+
+static int finds_nothing(void *ctx)
+{
+	(void)ctx;
+	err("nothing");
+	return EXIT_NOTHING;
+}
+
+static int has_no_memory(void *ctx)
+{
+	(void)ctx;
+	mem_check(false);
+	return EXIT_DONE;
+}
+
+static int dies(void *ctx)
+{
+	(void)ctx;
+	err("begins");
+	_exit(EXIT_REFUSED); /* as a sanitizer does */
+}
+
+static void test_looking_aside(void **state)
+{
+	static const struct {
+		int (*look)(void *ctx);
+		int status;
+		const char *text;
+	} cases[] = {
+		{ finds_nothing, EXIT_NOTHING, "tool: nothing\n" },
+		{ has_no_memory, EXIT_REFUSED, "tool: out of memory\n" },
+		{ dies, EXIT_REFUSED,
+		  "tool: begins\ntool: FILE: cannot be read: the process without privileges that "
+		  "looked at it died: it ended early\n  the file is damaged, or made to do "
+		  "harm\n" },
+	};
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(look_aside(cases[i].look, &text), cases[i].status);
+		assert_string_equal(text, cases[i].text);
+		free(text);
+	}
+}
+
 static int give_up_all(void **state)
 {
 	(void)state;
@@ -137,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_missing),
 		cmocka_unit_test(test_nothing_is_needed),
 		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_looking_aside),
 	};
 
 	return cmocka_run_group_tests_name("privileges", tests, give_up_all, NULL);

@@ -60,6 +60,34 @@ static void profiles_come_before_rules(void **state)
 	       "rule = --dport 443 --profile gentle\nrule = --dport 1 --profile default\n");
 }
 
+/* Also a file that is written as its reader allows, and others write it. */
+static void lines_are_as_the_reader_takes_them(void **state)
+{
+	(void)state;
+	expect("\xef\xbb\xbf[instance one]\r\nattach: /a\r\n\f[gentle]\nbw_win = 9\n \v[p]\nbw_win "
+	       "= 9\n"
+	       "[rules]\nrule : --dport 443 --profile p\nrule:--dport 80 --profile p\n",
+	       "\xef\xbb\xbf[instance one]\r\nattach: /a\r\n\f[gentle]\ncwnd_gain = 1.5\n \v[p]\n"
+	       "bw_win = 9\n[rules]\nrule = --dport 443 --profile gentle\n"
+	       "rule:--dport 80 --profile p\n");
+}
+
+/* Blanks in a name are part of it; between options they are not. */
+static void lines_that_differ_in_blanks(void **state)
+{
+	static const char one[] =
+		"[instance one]\nattach = a b\nattach = --mark 1 --not-dst ::/0 --cgroup c d\n";
+	char *text = machine_edit("[instance one]\nattach = ab\nattach = a  b\n"
+				  "attach = --mark  1  --not-dst ::/0 --cgroup c d\n",
+				  one);
+
+	(void)state;
+	assert_string_equal(text, "[instance one]\nattach = ab\nattach = a  b\n"
+				  "attach = --mark  1  --not-dst ::/0 --cgroup c d\n"
+				  "attach = a b\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -67,6 +95,8 @@ int main(void)
 		cmocka_unit_test(an_instance_without_sections),
 		cmocka_unit_test(profiles_and_rules_are_replaced),
 		cmocka_unit_test(profiles_come_before_rules),
+		cmocka_unit_test(lines_are_as_the_reader_takes_them),
+		cmocka_unit_test(lines_that_differ_in_blanks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

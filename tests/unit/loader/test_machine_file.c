@@ -13,6 +13,11 @@
 
 #include "machine/machine.h"
 
+#include "../capture.h"
+
+#define A16 "aaaaaaaaaaaaaaaa"
+#define A256 A16 A16 A16 A16 A16 A16 A16 A16 A16 A16 A16 A16 A16 A16 A16 A16
+
 static char folder[] = "/tmp/test_machine_file.XXXXXX";
 static struct machine m;
 
@@ -289,6 +294,10 @@ static void what_is_wrong_is_refused(void **state)
 		"[instance one]\nattach = \n",
 		"[instance one]\nattach = a/../b\n",
 		"[instance one]\nattach = a\nattach = ./a/\n",
+		"[instance one]\nattach = a/" A256 "/b\n",
+		"[instance one]\nattach = \"a\\nb\"\n",
+		"[instance one]\nattach = --not-dst 10.0.0.0/8 --cgroup " A256 "\n",
+		"[instance one]\n[rules]\nrule = --profile default --cgroup " A256 "\n",
 		"[instance one]\nattach = --not-dst 10.0.0.0/8\n",
 		"[instance one]\nroute = 10.0.0.0/33\n",
 		"[instance one]\nroute = 10.0.0.0/8 10.0.0.0/9\n",
@@ -319,6 +328,36 @@ static void what_is_wrong_is_refused(void **state)
 	assert_int_equal(machine_file_read(folder, NULL, &m), EXIT_USAGE);
 }
 
+/* A message about a line of conditions names the key of that line. */
+static void a_wrong_line_is_named_by_its_key(void **state)
+{
+	static const char *const wrong[] = {
+		"--pod",   "--dst", "--no-such 1 --cgroup a", "--dst \"", "--pod a/b --cgroup c",
+		"--cgroup"
+	};
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		for (int is_rule = 0; is_rule < 2; is_rule++) {
+			const char *key = is_rule ? "rule" : "attach";
+			const char *verb = is_rule ? "options of rule add" : "options of attach";
+			const char *said;
+
+			snprintf(text, sizeof(text), "[instance one]\n%s%s = %s\n",
+				 is_rule ? "[rules]\n" : "", key, wrong[i]);
+			capture_begin();
+			read_text(text, NULL);
+			capture_end();
+			said = captured_messages();
+			snprintf(text, sizeof(text), ": %s: --", key);
+			if (!strstr(said, text) ||
+			    (strstr(said, "options of") && !strstr(said, verb)))
+				fail_msg("%s: %s", wrong[i], said);
+		}
+	capture_free();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -337,6 +376,7 @@ int main(void)
 		TEST(routes_have_prefixes),
 		TEST(a_built_in_profile_needs_no_section),
 		TEST(what_is_wrong_is_refused),
+		TEST(a_wrong_line_is_named_by_its_key),
 	};
 	int failed;
 

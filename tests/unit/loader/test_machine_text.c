@@ -3,7 +3,10 @@
  * A machine printed as a file: what is in it, and that it is read back as the same machine. Here
  * the algorithms are the real ones, because a file can name no other.
  */
+#define _GNU_SOURCE /* struct file_handle */
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "machines.h"
@@ -12,6 +15,25 @@
 #include "machine/machine.h"
 
 #include "../capture.h"
+
+/* Instead of the kernel: cgroups that are gone, one that bbrctl may not look for, and the root. */
+#define GONE 7
+#define GONE_TOO 8
+#define HIDDEN 9
+
+int open_by_handle_at(int mount_fd, struct file_handle *handle, int flags)
+{
+	__u64 id;
+
+	memcpy(&id, handle->f_handle, sizeof(id));
+	errno = id == HIDDEN ? EPERM : ESTALE;
+	return id == GONE || id == GONE_TOO || id == HIDDEN ? -1 : openat(mount_fd, ".", flags);
+}
+
+static struct bbr_term not_in(__u64 cgroup)
+{
+	return (struct bbr_term){ .kind = BBR_TERM_CGROUP, .is_not = 1, .value = { cgroup } };
+}
 
 static struct machine_instance *add_real(const char *name, const char *algorithm)
 {
@@ -133,6 +155,65 @@ static void what_is_printed_is_read_back(void **state)
 	assert_int_equal(plan.n, 1);
 }
 
+static void add_rule_not_in(struct machine_instance *inst, __u16 dport, __u64 a, __u64 b)
+{
+	struct bbr_rule rule = { .fields = BBR_RULE_DPORT, .dport = htons(dport) };
+
+	rule.more[rule.n_more++] = not_in(a);
+	if (b)
+		rule.more[rule.n_more++] = not_in(b);
+	assert_int_equal(rule_list_insert(&inst->rules, inst->rules.n, &rule), EXIT_DONE);
+}
+
+/* No connection is in a cgroup that is gone: the condition --not-cgroup always holds, --cgroup never. */
+static void conditions_on_cgroups_that_are_gone(void **state)
+{
+#define LOST "; that cgroup is gone, so this always holds and is left out: --not-cgroup id:"
+#define TWIN "; a rule above has the same options: "
+	struct machine_instance *inst = add_real("one", "bbr");
+	struct bbr_rule rule = { .fields = BBR_RULE_CGROUP, .cgroup = GONE };
+	struct attachment *at;
+
+	(void)state;
+	at = machine_add_attachment(&found, "/keep", "one");
+	at->term[at->n++] = not_in(GONE);
+	at = machine_add_attachment(&found, "/more", "one");
+	at->term[at->n++] = not_in(GONE);
+	at->term[at->n++] = (struct bbr_term){ .kind = BBR_TERM_MARK, .value = { 1 } };
+	assert_int_equal(rule_list_insert(&inst->rules, 0, &rule), EXIT_DONE);
+	add_rule_not_in(inst, 1, GONE, GONE_TOO);
+	add_rule_not_in(inst, 1, GONE, 0);
+	add_rule(inst, htons(1), 0);
+	add_rule(inst, htons(2), 0);
+	add_rule_not_in(inst, 2, 1, GONE);
+	add_rule_not_in(inst, 2, GONE, 0);
+	assert_string_equal(
+		strstr(print(inst, "", false), "attach"),
+		"attach = /keep\n" LOST "7\nattach = --mark 1 --cgroup /more\n\n[default]\n"
+		"[rules]\n; its cgroup is gone: rule = --profile default --cgroup id:7\n" LOST
+		"7 --not-cgroup id:8\nrule = --dport 1 --profile default\n" LOST "7\n" TWIN
+		"rule = --dport 1 --profile default\n" TWIN "rule = --dport 1 --profile default\n"
+		"rule = --dport 2 --profile default\n" LOST
+		"7\nrule = --dport 2 --not-cgroup / --profile default\n" LOST "7\n" TWIN
+		"rule = --dport 2 --profile default\n");
+	assert_non_null(strstr(captured_output(), LOST "7\nattach = /keep\n"));
+	read_back(false);
+	assert_int_equal(wanted.instance[0].rules.n, 3);
+	assert_int_equal(wanted.n_attached, 2);
+}
+
+/* It may be there: so the condition is not left out. */
+static void conditions_on_cgroups_that_cannot_be_found(void **state)
+{
+	struct machine_instance *inst = add_real("one", "bbr");
+
+	(void)state;
+	add_rule_not_in(inst, 1, HIDDEN, 0);
+	assert_non_null(strstr(print(inst, "", false),
+			       "\n; its cgroup cannot be found: rule = --dport 1 --not-cgroup id:9 "
+			       "--profile default\n"));
+}
+
 /* Lines for pods are printed as lines, whatever pods there are. */
 static void lines_for_pods(void **state)
 {
@@ -229,6 +310,8 @@ int main(void)
 		TEST(only_defaults_that_bbrctl_set),
 		TEST(json_has_all_parameters_and_rules),
 		TEST(lines_for_pods),
+		TEST(conditions_on_cgroups_that_are_gone),
+		TEST(conditions_on_cgroups_that_cannot_be_found),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
