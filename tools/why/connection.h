@@ -14,6 +14,7 @@
 #include "judge.h"
 #include "kernel_counts.h"
 #include "sockets/sockets.h"
+#include "stream/event_source.h"
 
 struct why_connection {
 	struct conn_key key; /* the first member: a key in the map is its connection */
@@ -110,12 +111,12 @@ int live_read(struct live *l);
 struct recorded_why {
 	const char *file;
 	struct filter *filter;
-	__u64 from_ns, until_ns; /* since the first event; 0: to the end */
+	struct recording_part part;
 	struct why_connections *connections;
 
 	__u64 run; /* of the connections in the map */
 	__u64 start_ns; /* the first event of this run */
-	bool has_run;
+	bool has_run, has_time; /* there are events, and some in this part */
 	__u64 left_out; /* events of more connections than that */
 };
 

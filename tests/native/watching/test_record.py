@@ -16,7 +16,7 @@ import pytest
 import recording_format as fmt
 from stream import endless, is_in_order, wait_for_ends
 from system import wait_until
-from tool import DONE, REFUSED, USAGE, data_of, sanitizer_environment, status_of
+from tool import DONE, NOTHING, REFUSED, USAGE, data_of, sanitizer_environment, status_of
 from transfer import MB, finish, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
@@ -678,6 +678,20 @@ def test_names_are_fit_for_a_terminal(bbrmon, write):
     names = fmt.record(fmt.PROFILES, fmt.varint(0) + b"default\0fa\033[31m\0")
     path = write(fmt.chunk(fmt.Head(run=1), [fmt.origin(1, "one"), names, event]))
     assert [e["profile"] for e in read(bbrmon, path)[0]] == ["fa"]
+
+
+def test_connections_without_state(bbrmon, write, tmp_path):
+    """Events of the stack before or after BBR had its state, which is not the same as no events, or none in a time."""
+    encode, page = fmt.Encoder(), tmp_path / "page.html"
+    records = [encode(10 ** 9 * i, 1 + i % 2, kind=ACK, family=2) for i in range(1, 5)]
+    path = write(fmt.chunk(fmt.Head(run=1), [fmt.origin(1, "one"), *records]))
+    assert "no event of its 2 connections has BBR's state" in bbrmon("report", path, "-o", page, status=NOTHING).err
+    assert "no event has BBR's state" in bbrmon("why", "--read", path).err
+    for part in ["--from", "9s"], ["--from", "100ms", "--to", "200ms"]:
+        assert "no events in this time" in bbrmon("report", path, "-o", page, *part, status=NOTHING).err
+        assert "no events in this time" in bbrmon("why", "--read", path, *part).err
+    assert "no connection has two events" in bbrmon("why", "--read", write(fmt.chunk(fmt.Head(run=1), [
+        fmt.origin(1, "one"), fmt.Encoder()(1, 1, kind=ACK, family=2, pacing_gain=256)]))).err
 
 
 def test_not_a_recording(bbrmon, write, tmp_path):
