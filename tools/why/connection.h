@@ -106,7 +106,7 @@ int live_read(struct live *l);
 /*
  * The connections of a recording, of each of its runs.
  */
-#define WHY_CONNECTIONS_MAX (1u << 17) /* a kilobyte each */
+#define WHY_CONNECTIONS_MAX (1u << 17) /* 1.2 kB each, with its result */
 
 struct recorded_why {
 	const char *file;
