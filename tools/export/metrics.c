@@ -164,7 +164,8 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 			   const struct algorithm *a, struct metric_series *series,
 			   const struct bbr_event *e)
 {
-	struct tracked *c = conn_map_new(&m->by_tuple, tuple, sizeof(*c));
+	bool is_full = !m->netns.named && m->by_tuple.n == RECORDED_TRACKED_MAX;
+	struct tracked *c = is_full ? NULL : conn_map_new(&m->by_tuple, tuple, sizeof(*c));
 	const struct field *f;
 
 	if (!c) {

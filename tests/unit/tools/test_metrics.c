@@ -515,6 +515,27 @@ static void groups_do_not_pile_up(void **state)
 	assert_true(m.groups.groups.n <= 4);
 }
 
+/* In a recording, whose connections are never read: a few bytes of it are enough for each. */
+static void connections_and_groups_are_bounded(void **state)
+{
+	const unsigned int n = RECORDED_TRACKED_MAX + 1000;
+	struct bbr_event e = event(BBR_EV_ACK, 1, BBR_PROBE_BW, BBR_POLICER_OFF);
+
+	(void)state;
+	m.groups.grouping.by = BY_PREFIX;
+	m.groups.largest = 2;
+	for (unsigned int i = 0; i < n; i++) {
+		e.time_ns++;
+		e.raddr[3] = htonl(0x0a000000 + (i << 8));
+		note(e);
+	}
+	assert_int_equal(m.by_tuple.n, RECORDED_TRACKED_MAX);
+	assert_int_equal(m.untracked, n - RECORDED_TRACKED_MAX);
+	assert_in_range(m.groups.groups.n, METRIC_GROUPS_MAX, METRIC_GROUPS_MAX + 1);
+	print_groups();
+	assert_float_equal(value_of("bbr_group_connections", "other"), RECORDED_TRACKED_MAX - 2, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +554,7 @@ int main(void)
 		TEST(groups_of_short_connections),
 		TEST(a_larger_group_takes_over),
 		TEST(groups_do_not_pile_up),
+		TEST(connections_and_groups_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
