@@ -349,6 +349,9 @@ static int run_recording(struct export *x)
 	if (x->metrics.untracked)
 		err("%llu events are not counted: more than %u connections were open at once",
 		    x->metrics.untracked, RECORDED_TRACKED_MAX);
+	if (x->metrics.series.is_full)
+		err("more than %d modes or fields of algorithms: the others have no metrics",
+		    SERIES_FIELDS);
 	if (!ret) {
 		totals = event_source_totals(&x->source);
 		metrics_print(&x->metrics, &om, true);

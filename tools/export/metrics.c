@@ -253,7 +253,7 @@ static void take_state(struct tracked *c, const struct algorithm *a, struct metr
 static void take_fields(struct metric_series *s, const struct algorithm *a,
 			const struct bbr_event *e)
 {
-	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
+	for (const struct field *f = a->fields; f < metric_fields_end(a); f++) {
 		const struct om_bounds *bounds = field_metric_bounds(f);
 		struct field_counts *counts = bounds ? metric_series_field(s, f) : NULL;
 		double value;

@@ -189,6 +189,9 @@ static int read_totals(struct reading *r)
 		    r->report.file, r->report.flows.left_out, FLOWS_MAX);
 		remedy("report a part of it: use a filter, or --from and --to");
 	}
+	if (r->report.flows.rtts_left_out)
+		err("%s: %llu RTTs are in no percentile: those of all flows need more than %u MB",
+		    r->report.file, r->report.flows.rtts_left_out, FLOW_BUCKETS_MAX >> 18);
 	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
 		say_nothing(r);
