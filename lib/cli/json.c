@@ -184,47 +184,53 @@ void json_add_gain(struct json *j, const char *key, __u16 gain)
 	buffered_put(&j->to, fraction, len);
 }
 
-static void put_escape(struct json *j, char c)
+static void put_escape(struct json *j, unsigned int code)
 {
 	static const char chars[] = "\"\\\b\f\n\r\t/", letters[] = "\"\\bfnrt/";
-	const char *found = strchr(chars, c);
-	char escape[8];
+	const char *found = code < 0x80 ? strchr(chars, code) : NULL;
+	char escape[16];
 
 	if (found)
 		snprintf(escape, sizeof(escape), "\\%c", letters[found - chars]);
+	else if (code < 0x10000)
+		snprintf(escape, sizeof(escape), "\\u%04x", code);
 	else
-		snprintf(escape, sizeof(escape), "\\u%04x", (unsigned char)c);
+		snprintf(escape, sizeof(escape), "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+			 0xdc00 + (code & 0x3ff));
 	buffered_text(&j->to, escape);
 }
 
-static bool is_plain(const struct json *j, char c)
+/* The bytes at the beginning of text that need no escape: a terminal may get JSON, too. */
+static size_t plain_bytes(const struct json *j, const char *text)
 {
-	if ((unsigned char)c < ' ' || c == '"' || c == '\\')
-		return false;
-	return !j->is_in_script || (c != '<' && c != '/');
-}
+	size_t n = 0, len;
 
-/* True for a control character of eight bits, which a terminal obeys, also in JSON. */
-static bool is_c1(const char *text)
-{
-	return (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] >= 0x80 &&
-	       (unsigned char)text[1] < 0xa0;
+	for (; text[n]; n += len) {
+		char c = text[n];
+
+		if (c == '"' || c == '\\' || (j->is_in_script && (c == '<' || c == '/')))
+			break;
+		/* DEL does nothing, and json-c leaves it as it is. */
+		len = (signed char)c >= ' ' ? 1 : text_visible_char(text + n);
+		if (!len)
+			break;
+	}
+	return n;
 }
 
 static void put_escaped(struct json *j, const char *text)
 {
-	for (; *text; text++) {
-		size_t plain = 0;
+	unsigned int code;
 
-		while (is_plain(j, text[plain]) && !is_c1(text + plain))
-			plain++;
+	for (;;) {
+		size_t plain = plain_bytes(j, text);
+
 		buffered_put(&j->to, text, plain);
 		text += plain;
 		if (!*text)
 			break;
-		if (is_c1(text))
-			text++; /* the second byte is the code point */
-		put_escape(j, *text);
+		text += text_char(text, &code);
+		put_escape(j, code);
 	}
 }
 
@@ -237,10 +243,10 @@ void json_add_string(struct json *j, const char *key, const char *text)
 		return;
 	}
 	/*
-	 * Bytes that are not UTF-8 would make it no JSON. Text in quotes is no other text: that which
-	 * begins with a quote is put into quotes, too.
+	 * Bytes that are not UTF-8 would make it no JSON, and people see what a page has. Text in
+	 * quotes is no other text: that which begins with a quote is put into quotes, too.
 	 */
-	if (*text == '"' || !text_is_utf8(text)) {
+	if (*text == '"' || !(j->is_in_script ? text_is_visible(text) : text_is_utf8(text))) {
 		quoted = mem_new(TEXT_QUOTED_LEN(strlen(text)), 1);
 		text_quote(quoted, TEXT_QUOTED_LEN(strlen(text)), text);
 	}

@@ -60,7 +60,7 @@ void json_add_null(struct json *j, const char *key);
 void json_add_gain(struct json *j, const char *key, __u16 gain);
 /*
  * NULL is null. Text that is not UTF-8, or that begins with a double quote, is added as
- * text_quote() writes it (text.h).
+ * text_quote() writes it (text.h). So is, in a script, text that a page should not show as it is.
  */
 void json_add_string(struct json *j, const char *key, const char *text);
 /* Something that is JSON already. */

@@ -7,11 +7,8 @@
 #include "text.h"
 #include "units.h"
 
-/*
- * The length of the UTF-8 character at the beginning of text, and its code point; 0: it is none. No
- * overlong forms, no surrogates, nothing above U+10FFFF.
- */
-static size_t utf8_char(const char *text, unsigned int *code)
+/* No overlong forms, no surrogates, nothing above U+10FFFF. */
+size_t text_char(const char *text, unsigned int *code)
 {
 	const unsigned char *c = (const unsigned char *)text;
 	static const unsigned int least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -31,24 +28,41 @@ static size_t utf8_char(const char *text, unsigned int *code)
 }
 
 /*
- * Control characters move the cursor, or do more. Those without a width, and those that change the
- * direction of the text, make it look like another.
+ * Control characters move the cursor, or do more. Those without a width, those that change the
+ * direction of the text, and other blanks than a blank make it look like another.
  */
-static bool is_visible(unsigned int code)
-{
-	return !(code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0xad || code == 0x61c ||
-		 (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-		 (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
-		 (code >= 0xfff0 && code <= 0xffff) || code >= 0xe0000);
-}
+static const struct {
+	unsigned int first, last;
+} invisible[] = {
+	{ 0, 0x1f },	      { 0x7f, 0xa0 },	    { 0xad, 0xad },	   { 0x34f, 0x34f },
+	{ 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x1680, 0x1680 },	   { 0x17b4, 0x17b5 },
+	{ 0x180b, 0x180f },   { 0x2000, 0x200f },   { 0x2028, 0x202f },	   { 0x205f, 0x206f },
+	{ 0x2800, 0x2800 },   { 0x3000, 0x3000 },   { 0x3164, 0x3164 },	   { 0xfe00, 0xfe0f },
+	{ 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xffff },	   { 0x13430, 0x1343f },
+	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
+};
 
-/* The length of the visible character at the beginning of text, 0 if there is none. */
-static size_t visible_char(const char *text)
+size_t text_visible_char(const char *text)
 {
 	unsigned int code;
-	size_t len = utf8_char(text, &code);
+	size_t len = text_char(text, &code);
 
-	return len && is_visible(code) ? len : 0;
+	for (size_t i = 0; i < sizeof(invisible) / sizeof(invisible[0]); i++)
+		if (code <= invisible[i].last)
+			return code < invisible[i].first ? len : 0;
+	return 0;
+}
+
+bool text_is_visible(const char *text)
+{
+	size_t len;
+
+	for (; *text; text += len) {
+		len = text_visible_char(text);
+		if (!len)
+			return false;
+	}
+	return true;
 }
 
 bool text_is_utf8(const char *text)
@@ -57,7 +71,7 @@ bool text_is_utf8(const char *text)
 	size_t len;
 
 	for (; *text; text += len) {
-		len = (unsigned char)*text < 0x80 ? 1 : utf8_char(text, &code);
+		len = (unsigned char)*text < 0x80 ? 1 : text_char(text, &code);
 		if (!len)
 			return false;
 	}
@@ -67,16 +81,8 @@ bool text_is_utf8(const char *text)
 /* Blanks at the ends are lost in a file, and what follows " ;" is a comment there. */
 static bool is_plain(const char *text)
 {
-	size_t len;
-
-	if (!*text || strchr(" \";", *text) || text[strlen(text) - 1] == ' ' || strstr(text, " ;"))
-		return false;
-	for (; *text; text += len) {
-		len = visible_char(text);
-		if (!len)
-			return false;
-	}
-	return true;
+	return *text && !strchr(" \";", *text) && text[strlen(text) - 1] != ' ' &&
+	       !strstr(text, " ;") && text_is_visible(text);
 }
 
 size_t text_quote(char *to, size_t size, const char *text)
@@ -87,7 +93,7 @@ size_t text_quote(char *to, size_t size, const char *text)
 		return 0;
 	to[n++] = '"';
 	for (; *text && n + 6 <= size; text += len) { /* an escape, the quote and the 0 */
-		len = visible_char(text);
+		len = text_visible_char(text);
 		if (len && !strchr("\"\\;", *text)) {
 			memcpy(to + n, text, len);
 			n += len;
@@ -217,7 +223,7 @@ void text_print(FILE *out, const char *message)
 	size_t len;
 
 	for (; *message; message += len) {
-		len = visible_char(message);
+		len = text_visible_char(message);
 		if (len)
 			fwrite(message, 1, len, out);
 		else

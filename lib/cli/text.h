@@ -32,8 +32,14 @@ const char *text_shell_word(const char *text);
 /* Reads the first line of a file, without its end; false, and "", if there is none. */
 bool text_first_line(const char *path, char *line, size_t size);
 
-/* True if it is UTF-8. */
+/* True if it is UTF-8; and if nobody can take it for another text, so that a page can have it. */
 bool text_is_utf8(const char *text);
+bool text_is_visible(const char *text);
+
+/* The length of the character that text begins with, and its code point; 0: it is not UTF-8. */
+size_t text_char(const char *text, unsigned int *code);
+/* The same; 0 also if it is invisible, or has an effect on what is around it. */
+size_t text_visible_char(const char *text);
 
 /* Puts text into quotes, whatever it is. Returns its length; cuts what does not fit into size. */
 size_t text_quote(char *to, size_t size, const char *text);

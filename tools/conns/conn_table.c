@@ -39,7 +39,7 @@ static struct conn_key tuple_of(const struct origin *origin, const struct bbr_ev
 static void free_history(struct conn_table *t, struct conn *c)
 {
 	t->n_histories -= !!c->history;
-	free(c->history);
+	history_free(c->history);
 	c->history = NULL;
 }
 
@@ -126,23 +126,25 @@ static void set_mark(struct conn *c)
 }
 
 /*
- * Most connections of a busy server are idle: snapshots find them unchanged. So the history, and
- * its memory, begins with the first event.
+ * Most connections of a busy server are idle: snapshots find them unchanged. Many others are short.
+ * So the history, and its memory, begins with an event that is not the first one, nor the last.
  */
 static bool says_more(const struct conn *c, const struct bbr_event *e)
 {
+	if (e->kind == BBR_EV_END)
+		return false;
 	return e->kind != BBR_EV_STATE || e->delivered != c->e.delivered || e->mode != c->e.mode ||
 	       e->lost != c->e.lost || e->bytes_retrans != c->e.bytes_retrans;
 }
 
-static void begin_history(struct conn_table *t, struct conn *c, bool is_new)
+static void begin_history(struct conn_table *t, struct conn *c)
 {
-	if (c->ended_ns || t->n_histories == HISTORIES_MAX)
+	c->lacks_history = t->n_histories == HISTORIES_MAX;
+	if (c->ended_ns || c->lacks_history)
 		return;
 	c->history = mem_new(1, sizeof(*c->history));
 	t->n_histories++;
-	if (!is_new)
-		history_note(c->history, NULL, &c->e);
+	history_note(c->history, NULL, &c->e);
 }
 
 static void update(struct conn_table *t, struct conn *c, const struct origin *origin,
@@ -153,10 +155,10 @@ static void update(struct conn_table *t, struct conn *c, const struct origin *or
 
 	strcpy(c->profile, profile ? profile : "");
 	note_mode(c, is_new ? NULL : &before, e);
-	if (!c->history && says_more(c, e))
-		begin_history(t, c, is_new);
+	if (!c->history && !is_new && says_more(c, e))
+		begin_history(t, c);
 	if (c->history)
-		history_note(c->history, is_new ? NULL : &before, e);
+		history_note(c->history, &before, e);
 	if (c->next_inflight < event_inflight(e))
 		c->next_inflight = event_inflight(e);
 	if (e->flags & BBR_F_SAMPLE) {
@@ -396,6 +398,7 @@ void conn_table_totals(const struct conn_table *t, struct conn_totals *totals)
 		if (c->ended_ns)
 			continue;
 		totals->live++;
+		totals->without_history += c->lacks_history;
 		if (c->algorithm != before)
 			add_modes(totals, c->algorithm);
 		before = c->algorithm;
@@ -422,6 +425,8 @@ void conn_table_free(struct conn_table *t)
 	memset(t, 0, sizeof(*t));
 }
 
+#define HISTORY_SLOTS_FIRST 8
+
 /* If two events of a connection are more slots apart, its state between them is unknown. */
 #define HOLD_SLOTS 10
 
@@ -432,7 +437,32 @@ static __u8 ca_bit(const struct bbr_event *e)
 
 static struct sample *slot_of(struct history *h, __u64 n)
 {
-	return &h->slot[n % HISTORY_SLOTS];
+	return &h->slot[n % h->n_slots];
+}
+
+/* Makes room for the slots up to n. */
+static void make_room(struct history *h, __u64 n)
+{
+	const __u64 slots = n - h->first < HISTORY_SLOTS ? n - h->first + 1 : HISTORY_SLOTS;
+	__u32 size = h->n_slots ? h->n_slots : HISTORY_SLOTS_FIRST;
+	struct history more = *h;
+
+	while (size < slots)
+		size = 2 * size < HISTORY_SLOTS ? 2 * size : HISTORY_SLOTS;
+	if (size == h->n_slots)
+		return;
+	more.n_slots = size;
+	more.slot = mem_new(size, sizeof(*more.slot));
+	for (__u64 i = h->first; h->slot && i <= h->last; i++)
+		*slot_of(&more, i) = *slot_of(h, i);
+	free(h->slot);
+	*h = more;
+}
+
+void history_free(struct history *h)
+{
+	free(h ? h->slot : NULL);
+	free(h);
 }
 
 /* Fills the slots up to n, which have no event, with the last state unless it is too old. */
@@ -447,6 +477,7 @@ static void advance(struct history *h, __u64 n, const struct bbr_event *before)
 	held.ca_states = hold ? ca_bit(before) : 0;
 	held.lost = 0;
 	held.inflight = before->inflight;
+	make_room(h, n);
 	if (n - h->last >= HISTORY_SLOTS)
 		h->last = n - HISTORY_SLOTS;
 	while (h->last < n)
@@ -496,7 +527,8 @@ void history_note(struct history *h, const struct bbr_event *before, const struc
 		h->has_base = true;
 		advance(h, n, before);
 	} else if (!before) {
-		h->last = n;
+		h->first = h->last = n;
+		make_room(h, n);
 	}
 	s = slot_of(h, n);
 	note_rate(h, h->has_base ? first : n, e);
@@ -535,9 +567,9 @@ bool history_get(const struct history *h, __u64 first, unsigned int n, struct sa
 	memset(out, 0, sizeof(*out));
 	out->min_rtt_us = NAN;
 	for (__u64 i = first; i < first + n; i++) {
-		const struct sample *s = &h->slot[i % HISTORY_SLOTS];
+		const struct sample *s = &h->slot[i % h->n_slots];
 
-		if (i > h->last || i + HISTORY_SLOTS <= h->last || !s->modes)
+		if (i < h->first || i > h->last || i + HISTORY_SLOTS <= h->last || !s->modes)
 			continue;
 		for (int v = 0; v < SAMPLE_VALUES; v++) {
 			if (isnan(s->value[v]))

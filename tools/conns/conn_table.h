@@ -13,7 +13,7 @@
 #include "event/conn_map.h"
 #include "kernel/clock.h"
 
-/* At most this many connections have a history, of about 5 kB each. */
+/* At most this many connections have a history: 0.6 kB each, and 5 kB after half a minute. */
 #define HISTORIES_MAX 20000
 #define ENDED_STAYS_NS (5 * NS_PER_S)
 /* Rows, each of a kilobyte. Of those that have ended, fewer stay after an interval. */
@@ -40,6 +40,7 @@ struct conn {
 	__u64 ended_ns; /* 0: it is open */
 	__u64 unseen_end_ns; /* the same, noted while the table is paused */
 	__u64 first_ns; /* time of its first event */
+	bool lacks_history; /* there were HISTORIES_MAX others */
 	bool is_left_out; /* by its latest event; conn_table_tick() removes such a row */
 	/* From the last sample; a snapshot has none. */
 	double delivery_bps; /* NAN: none */
@@ -66,7 +67,7 @@ struct conn {
 	/* The service of its cgroup, and the process that has it open; "" until the caller sets them. */
 	char service[SERVICE_LEN], process[SERVICE_LEN];
 
-	/* NULL: snapshots found it idle so far, or there were HISTORIES_MAX others. */
+	/* NULL: it has had one event, snapshots found it idle so far, or lacks_history. */
 	struct history *history;
 	__u32 index; /* in all[] */
 	__u32 generation; /* of the last snapshot that had it */
@@ -85,7 +86,7 @@ struct conn_table {
 };
 
 struct conn_totals {
-	__u32 live;
+	__u32 live, without_history; /* those that lack it */
 	/*
 	 * Modes of the algorithms that have connections; without connections, of the first
 	 * algorithm. Equal names count as one.
@@ -178,8 +179,10 @@ struct transition {
 };
 
 struct history {
-	struct sample slot[HISTORY_SLOTS]; /* slot n of time at n % HISTORY_SLOTS */
-	__u64 last; /* the newest slot's number in time */
+	/* Slot n of time at n % n_slots: they become more with its age, up to HISTORY_SLOTS. */
+	struct sample *slot;
+	__u32 n_slots;
+	__u64 first, last; /* the oldest and the newest slot's number in time */
 	__u64 base_ns; /* time of the last event before that slot, */
 	__u32 base_delivered; /* and what had been delivered then */
 	bool has_base;
@@ -188,8 +191,9 @@ struct history {
 	__u32 n_transitions;
 };
 
-/* Adds an event. `before` is the connection's previous event; NULL: there is none. */
+/* Adds an event. `before` is the connection's previous event; NULL: there is none, h is all zeros. */
 void history_note(struct history *h, const struct bbr_event *before, const struct bbr_event *e);
+void history_free(struct history *h);
 
 /*
  * Summarizes the slots first to first + n - 1 of time: the mean of each value that is known, the

@@ -181,10 +181,9 @@ static void print_watching(struct export *x, struct openmetrics *om, const struc
 	print_plain(om, "bbrmon_unwatched_seconds", OM_COUNTER, "seconds",
 		    "Time in which they were not, because bbrmon was stopped or had no place.",
 		    t->unwatched_ns / (double)NS_PER_S);
-	print_plain(
-		om, "bbrmon_untracked_events", OM_COUNTER, NULL,
-		"Events that were not counted because there was no memory for their connection.",
-		x->metrics.untracked);
+	print_plain(om, "bbrmon_untracked_events", OM_COUNTER, NULL,
+		    "Events that were not counted because there was no place for their connection.",
+		    x->metrics.untracked);
 }
 
 static void print_live(struct export *x, struct openmetrics *om)
@@ -347,6 +346,12 @@ static int run_recording(struct export *x)
 		ret = event_source_poll(&x->source, LOOP_MS, &idle);
 	metrics_settle(&x->metrics, event_source_now_ns(&x->source), true);
 	event_source_stop(&x->source);
+	if (x->metrics.untracked)
+		err("%llu events are not counted: more than %u connections were open at once",
+		    x->metrics.untracked, RECORDED_TRACKED_MAX);
+	if (x->metrics.series.is_full)
+		err("more than %d modes or fields of algorithms: the others have no metrics",
+		    SERIES_FIELDS);
 	if (!ret) {
 		totals = event_source_totals(&x->source);
 		metrics_print(&x->metrics, &om, true);

@@ -29,9 +29,11 @@ struct metric_group *metric_group_join(struct metric_groups *all, const struct g
 		group_label(label, &all->grouping, m);
 	text_tame(label, sizeof(label), ""); /* two series must not look alike */
 	all->groups.size = sizeof(*g);
-	g = groups_get(&all->groups, label);
+	g = groups_find(&all->groups, label);
+	if (!g)
+		g = groups_get(&all->groups, all->groups.n < METRIC_GROUPS_MAX ? label : OTHER);
 	if (!g->connections++ && !g->has_series && all->n_series < all->largest &&
-	    strcmp(label, OTHER)) {
+	    strcmp(g->group.label, OTHER)) {
 		g->has_series = true;
 		all->n_series++;
 	}

@@ -47,30 +47,54 @@ static int find_mode(const struct metric_series *s, const char *name)
 	return -1;
 }
 
-static void add_modes(struct metric_series *s, const struct algorithm *a)
+static void add_modes(struct metric_table *t, struct metric_series *s, const struct algorithm *a)
 {
 	for (int i = 0; i < a->n_modes; i++) {
 		if (find_mode(s, a->modes[i].name) >= 0)
 			continue;
+		if (s->n_modes == SERIES_MODES) {
+			t->is_full = true;
+			break;
+		}
 		MEM_ADD(s->modes, s->n_modes) = (struct mode_counts){ .name = a->modes[i].name };
 	}
+}
+
+static bool is_same(const struct field *a, const struct field *b)
+{
+	return a == b || (a->lane == b->lane && !strcmp(a->key, b->key));
 }
 
 struct field_counts *metric_series_field(const struct metric_series *s, const struct field *f)
 {
 	for (int i = 0; i < s->n_fields; i++)
-		if (s->fields[i].field == f || (s->fields[i].field->lane == f->lane &&
-						!strcmp(s->fields[i].field->key, f->key)))
+		if (is_same(s->fields[i].field, f))
 			return &s->fields[i];
 	return NULL;
 }
 
-static void add_fields(struct metric_series *s, const struct algorithm *a)
+/* True if the field is one of the table's, or becomes one. */
+static bool has_place(struct metric_table *t, const struct field *f)
 {
-	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
+	for (int i = 0; i < t->n_fields; i++)
+		if (is_same(t->fields[i], f))
+			return true;
+	if (t->n_fields == SERIES_FIELDS)
+		return false;
+	t->fields[t->n_fields++] = f;
+	return true;
+}
+
+static void add_fields(struct metric_table *t, struct metric_series *s, const struct algorithm *a)
+{
+	t->is_full |= a->n_fields > SERIES_FIELDS;
+	for (const struct field *f = a->fields; f < metric_fields_end(a); f++) {
 		if ((!f->finding && !field_metric_bounds(f)) || metric_series_field(s, f))
 			continue;
-		MEM_ADD(s->fields, s->n_fields) = (struct field_counts){ .field = f };
+		if (has_place(t, f))
+			MEM_ADD(s->fields, s->n_fields) = (struct field_counts){ .field = f };
+		else
+			t->is_full = true;
 	}
 }
 
@@ -98,8 +122,8 @@ struct metric_series *metric_series_get(struct metric_table *t, const struct alg
 		s->netns = netns;
 	}
 	if (a != s->latest) {
-		add_modes(s, a);
-		add_fields(s, a);
+		add_modes(t, s, a);
+		add_fields(t, s, a);
 		s->latest = a;
 	}
 	return s;

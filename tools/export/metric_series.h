@@ -17,6 +17,9 @@
 #define SERIES_INSTANCES 64
 #define SERIES_PROFILES 64
 #define SERIES_NETNS 32
+/* Modes of a series, fields of an algorithm, and of all series: a recording may describe thousands. */
+#define SERIES_MODES 128
+#define SERIES_FIELDS 128
 
 /* A mode by its name: algorithms whose modes have equal names are counted together. */
 struct mode_counts {
@@ -51,6 +54,9 @@ struct metric_table {
 	struct labels instances, profiles, netns;
 	int n;
 	struct metric_series all[SERIES_MAX];
+	const struct field *fields[SERIES_FIELDS]; /* that some of these have, each key once */
+	int n_fields;
+	bool is_full; /* modes or fields beyond these bounds are not counted */
 };
 
 extern const struct om_bounds rtt_bounds; /* RTT over min_rtt */
@@ -67,6 +73,12 @@ struct metric_series *metric_series_get(struct metric_table *t, const struct alg
 
 /* Index of a mode of the algorithm in series->modes; -1: it is not known. */
 int metric_series_mode(const struct metric_series *s, const struct algorithm *a, unsigned int mode);
+/* The end of an algorithm's fields that may have counts. */
+static inline const struct field *metric_fields_end(const struct algorithm *a)
+{
+	return a->fields + (a->n_fields < SERIES_FIELDS ? a->n_fields : SERIES_FIELDS);
+}
+
 /* The counts of a field; NULL: the series has none. */
 struct field_counts *metric_series_field(const struct metric_series *s, const struct field *f);
 

@@ -164,7 +164,8 @@ static struct tracked *add(struct metrics *m, const struct conn_key *tuple,
 			   const struct algorithm *a, struct metric_series *series,
 			   const struct bbr_event *e)
 {
-	struct tracked *c = conn_map_new(&m->by_tuple, tuple, sizeof(*c));
+	bool is_full = !m->netns.named && m->by_tuple.n == RECORDED_TRACKED_MAX;
+	struct tracked *c = is_full ? NULL : conn_map_new(&m->by_tuple, tuple, sizeof(*c));
 	const struct field *f;
 
 	if (!c) {
@@ -252,7 +253,7 @@ static void take_state(struct tracked *c, const struct algorithm *a, struct metr
 static void take_fields(struct metric_series *s, const struct algorithm *a,
 			const struct bbr_event *e)
 {
-	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
+	for (const struct field *f = a->fields; f < metric_fields_end(a); f++) {
 		const struct om_bounds *bounds = field_metric_bounds(f);
 		struct field_counts *counts = bounds ? metric_series_field(s, f) : NULL;
 		double value;

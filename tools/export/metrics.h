@@ -41,6 +41,9 @@ struct group_counts {
 
 struct metric_group;
 
+/* More are counted among the others until the next reading. Each takes 0.2 kB. */
+#define METRIC_GROUPS_MAX (1u << 16)
+
 struct metric_groups {
 	struct grouping grouping; /* BY_NONE: there are no groups */
 	__u64 largest, n_series; /* groups that may have and that have time series of their own */
@@ -58,6 +61,12 @@ void metric_groups_rank(struct metric_groups *all);
 void metric_groups_print(const struct metric_groups *all, struct openmetrics *om, bool has_counters,
 			 bool has_sockets);
 void metric_groups_free(struct metric_groups *all);
+
+/*
+ * Connections at once of a recording, of 0.4 kB each: a few bytes of it are enough for one. A live one
+ * takes more of the kernel than of this.
+ */
+#define RECORDED_TRACKED_MAX (1u << 17)
 
 #define NETNS_CACHED 256
 
@@ -80,7 +89,7 @@ struct metrics {
 	struct metric_groups groups;
 	struct conn_map by_tuple; /* the connections */
 	LIST_HEAD(, tracked) all; /* and the list of them */
-	__u64 untracked; /* events for which there was no memory */
+	__u64 untracked; /* events of connections for which there was no place */
 
 	/* of readings */
 	bool reading;

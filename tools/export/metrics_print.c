@@ -109,15 +109,6 @@ static void print_member(const struct metric_table *t, struct openmetrics *om,
 	}
 }
 
-/* True if no series before this one has the field. */
-static bool is_first(const struct metric_table *t, int series, const struct field *f)
-{
-	for (int i = 0; i < series; i++)
-		if (metric_series_field(&t->all[i], f))
-			return false;
-	return true;
-}
-
 /* The counts of a field in each series that has it: the samples, or without bounds the finding. */
 static void print_field(const struct metric_table *t, struct openmetrics *om,
 			const struct om_family *family, const struct field *f,
@@ -161,17 +152,6 @@ static void print_samples(const struct metric_table *t, struct openmetrics *om,
 	print_field(t, om, &family, f, bounds);
 }
 
-/* Calls print() once for each field that some of the series have. */
-static void print_fields(const struct metric_table *t, struct openmetrics *om,
-			 void (*print)(const struct metric_table *t, struct openmetrics *om,
-				       const struct field *f))
-{
-	for (int i = 0; i < t->n; i++)
-		for (int k = 0; k < t->all[i].n_fields; k++)
-			if (is_first(t, i, t->all[i].fields[k].field))
-				print(t, om, t->all[i].fields[k].field);
-}
-
 void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 {
 	const struct metric_table *t = &m->series;
@@ -186,11 +166,13 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 			     &(struct om_family){ numbers[i].name, OM_COUNTER, numbers[i].unit,
 						  numbers[i].help },
 			     NULL, numbers[i].member);
-	print_fields(t, om, print_finding);
+	for (int i = 0; i < t->n_fields; i++)
+		print_finding(t, om, t->fields[i]);
 	print_modes(t, om, &transitions_family, offsetof(struct mode_counts, entered), 1);
 	print_modes(t, om, &seconds_family, offsetof(struct mode_counts, ns), NS_PER_S);
 	for (size_t i = 0; i < N(histograms); i++)
 		print_member(t, om, &histograms[i].family, histograms[i].bounds,
 			     histograms[i].member);
-	print_fields(t, om, print_samples);
+	for (int i = 0; i < t->n_fields; i++)
+		print_samples(t, om, t->fields[i]);
 }

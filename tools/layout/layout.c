@@ -124,8 +124,6 @@ static bool fill(struct layout *l)
 	return true;
 }
 
-#define MAX_READ 64 /* descriptions from files */
-
 static struct layout *layouts;
 
 static struct layout *new_layout(size_t description_size)
@@ -190,18 +188,24 @@ const struct layout *layout_find(__u32 id)
 	return NULL;
 }
 
-const struct layout *layout_read(const __u8 *description, size_t size)
+bool layout_is_full(void)
 {
 	unsigned int n_read = 0;
+
+	for (const struct layout *l = layouts; l; l = l->next)
+		n_read += l->is_read;
+	return n_read == LAYOUTS_READ_MAX;
+}
+
+const struct layout *layout_read(const __u8 *description, size_t size)
+{
 	struct layout *l;
 
 	add_known();
-	for (l = layouts; l; l = l->next) {
+	for (l = layouts; l; l = l->next)
 		if (l->description_size == size && !memcmp(l->description, description, size))
 			return l;
-		n_read += l->is_read;
-	}
-	if (n_read == MAX_READ || size > DESCRIPTION_MAX)
+	if (layout_is_full() || size > DESCRIPTION_MAX)
 		return NULL;
 	l = new_layout(size);
 	l->is_read = true;

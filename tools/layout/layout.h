@@ -112,8 +112,10 @@ const struct layout *layout_of(const struct algorithm *algorithm);
 /* The layout that has this id. NULL: there is none. */
 const struct layout *layout_find(__u32 id);
 
-/* The layout with this description. NULL: not a description, or too many were read. */
+/* The layout with this description. NULL: not a description, or there is no room for another one. */
+#define LAYOUTS_READ_MAX 64
 const struct layout *layout_read(const __u8 *description, size_t size);
+bool layout_is_full(void);
 
 /* The i-th algorithm that was read, the latest one first; NULL: there are no more. */
 const struct algorithm *layout_described(size_t i);

@@ -74,6 +74,7 @@ void recording_chunk_init(struct recording_chunk *c)
 	c->n_origins = 0;
 	c->n_conns = 0;
 	c->last_ns = 0;
+	c->is_lost = false;
 }
 
 static struct recording_algorithm *algorithm_of(struct recording_chunk *c, int origin)
@@ -302,6 +303,14 @@ size_t recording_record_size(const __u8 *from, size_t size, bool *bad)
 	return body <= (size_t)(in.end - in.p) ? in.p - from + body : 0;
 }
 
+/* Says which bound the record is beyond. Returns false. */
+static bool too_many(struct recording_record *record, int most, const char *of_these)
+{
+	record->most = most;
+	record->beyond = of_these;
+	return false;
+}
+
 static bool get_event(struct recording_chunk *c, struct cursor *in, struct recording_record *record,
 		      struct bbr_event *e)
 {
@@ -309,8 +318,10 @@ static bool get_event(struct recording_chunk *c, struct cursor *in, struct recor
 	const struct layout *layout;
 	union recording_event *next;
 
-	if (!get_varint(in, &conn) || conn > (__u64)c->n_conns || conn >= RECORDING_CONNS)
+	if (!get_varint(in, &conn) || conn > (__u64)c->n_conns)
 		return false;
+	if (conn == RECORDING_CONNS)
+		return too_many(record, RECORDING_CONNS, "connections in a chunk");
 	if (conn < (__u64)c->n_conns)
 		origin = c->conns[conn].origin;
 	else if (!get_varint(in, &origin) || origin >= (__u64)c->n_origins)
@@ -334,12 +345,15 @@ static bool get_event(struct recording_chunk *c, struct cursor *in, struct recor
 	return true;
 }
 
-static bool get_algorithm(struct recording_chunk *c, struct cursor *in)
+static bool get_algorithm(struct recording_chunk *c, struct cursor *in,
+			  struct recording_record *record)
 {
 	const struct layout *layout;
 	__u32 id;
 
-	if (c->n_algorithms == RECORDING_ALGORITHMS || in->end - in->p < (int)sizeof(id))
+	if (c->n_algorithms == RECORDING_ALGORITHMS)
+		return too_many(record, RECORDING_ALGORITHMS, "algorithms in a chunk");
+	if (in->end - in->p < (int)sizeof(id))
 		return false;
 	memcpy(&id, in->p, sizeof(id));
 	in->p += sizeof(id);
@@ -348,6 +362,8 @@ static bool get_algorithm(struct recording_chunk *c, struct cursor *in)
 		return true;
 	}
 	layout = layout_read(in->p, in->end - in->p);
+	if (!layout && layout_is_full())
+		return too_many(record, LAYOUTS_READ_MAX, "descriptions of other algorithms");
 	if (!layout || layout->id != le32toh(id))
 		return false;
 	add_algorithm(c, layout);
@@ -363,7 +379,8 @@ static bool is_name(const __u8 *name, size_t len)
 	return len && len < BBR_NAME_LEN;
 }
 
-static bool get_origin(struct recording_chunk *c, struct cursor *in)
+static bool get_origin(struct recording_chunk *c, struct cursor *in,
+		       struct recording_record *record)
 {
 	struct recording_origin *o = &c->origins[c->n_origins];
 	const struct layout *layout;
@@ -371,8 +388,9 @@ static bool get_origin(struct recording_chunk *c, struct cursor *in)
 	bool is_kernel;
 	size_t len;
 
-	if (c->n_origins == RECORDING_ORIGINS || !get_varint(in, &id) || id > UINT32_MAX ||
-	    in->p == in->end)
+	if (c->n_origins == RECORDING_ORIGINS)
+		return too_many(record, RECORDING_ORIGINS, "instances in a chunk");
+	if (!get_varint(in, &id) || id > UINT32_MAX || in->p == in->end)
 		return false;
 	is_kernel = *in->p++ & 1;
 	if (!get_varint(in, &algorithm) || algorithm >= (__u64)c->n_algorithms)
@@ -435,28 +453,39 @@ static bool get_totals(struct cursor *in, struct watch_totals *totals)
 	       get_counts(in, kinds, n->received) && get_counts(in, kinds, n->drops);
 }
 
+static bool get_record(struct recording_chunk *c, struct cursor *in,
+		       struct recording_record *record, struct bbr_event *event)
+{
+	__u64 body;
+
+	record->beyond = NULL;
+	if (!get_varint(in, &body) || in->p == in->end)
+		return false;
+	record->type = *in->p++;
+	if (record->type == RECORDING_TOTALS || record->type == RECORDING_END)
+		return get_totals(in, &record->totals);
+	if (c->is_lost)
+		record->type = RECORDING_LOST;
+	switch (record->type) {
+	case RECORDING_EVENT:
+		return get_event(c, in, record, event);
+	case RECORDING_ALGORITHM:
+		return get_algorithm(c, in, record);
+	case RECORDING_ORIGIN:
+		return get_origin(c, in, record);
+	case RECORDING_PROFILES:
+		return get_profiles(c, in);
+	default:
+		return true;
+	}
+}
+
 bool recording_get(struct recording_chunk *c, const __u8 *from, size_t size,
 		   struct recording_record *record, struct bbr_event *event)
 {
 	struct cursor in = { from, from + size };
-	__u64 body;
+	bool is_read = get_record(c, &in, record, event);
 
-	if (!get_varint(&in, &body) || in.p == in.end)
-		return false;
-	record->type = *in.p++;
-	switch (record->type) {
-	case RECORDING_EVENT:
-		return get_event(c, &in, record, event);
-	case RECORDING_ALGORITHM:
-		return get_algorithm(c, &in);
-	case RECORDING_ORIGIN:
-		return get_origin(c, &in);
-	case RECORDING_PROFILES:
-		return get_profiles(c, &in);
-	case RECORDING_TOTALS:
-	case RECORDING_END:
-		return get_totals(&in, &record->totals);
-	default:
-		return true;
-	}
+	c->is_lost |= !is_read;
+	return is_read;
 }

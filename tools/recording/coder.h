@@ -36,6 +36,7 @@ struct recording_chunk {
 	struct recording_conn conns[RECORDING_CONNS];
 	int n_algorithms, n_origins, n_conns;
 	__u64 last_ns;
+	bool is_lost; /* a record could not be read: of those after it, only totals can */
 };
 
 /* A record that was read. */
@@ -44,6 +45,9 @@ struct recording_record {
 	int origin; /* RECORDING_EVENT */
 	const struct bbr_event *event; /* the same; NULL: its description is missing */
 	struct watch_totals totals; /* RECORDING_TOTALS, RECORDING_END */
+	/* Of a record that cannot be read: there are more than `most` of these; NULL: it is damaged. */
+	const char *beyond;
+	int most;
 };
 
 void recording_chunk_init(struct recording_chunk *c);
@@ -68,7 +72,8 @@ size_t recording_record_size(const __u8 *from, size_t size, bool *bad);
 
 /*
  * Reads a whole record. An event's tag becomes the id of its origin. False: this format has no such
- * record.
+ * record. From then on the chunk is lost, and records but totals are skipped: their type is
+ * RECORDING_LOST.
  */
 bool recording_get(struct recording_chunk *c, const __u8 *from, size_t size,
 		   struct recording_record *record, struct bbr_event *event);

@@ -326,12 +326,26 @@ static enum recording_next take_event(struct recording_reader *r,
 	return RECORDING_NEXT_EVENT;
 }
 
+/* A record cannot be read, and with it those after it in its chunk. */
+static void say_lost(struct recording_reader *r, const char *beyond, int most)
+{
+	if (r->places++ >= MAX_SAID || r->quiet)
+		return;
+	if (beyond)
+		err("%s: events after record %llu, in the chunk at byte %llu, are left out: "
+		    "more than %d %s",
+		    r->name, r->records, r->chunk_offset, most, beyond);
+	else
+		err("%s: skipped damaged records after record %llu, in the chunk at byte %llu",
+		    r->name, r->records, r->chunk_offset);
+}
+
 /* RECORDING_NEXT_NONE: it was not an event, or the chunk is at its end. */
 static enum recording_next next_record(struct recording_reader *r)
 {
 	struct recording_record record;
 	struct recording_origin *o;
-	bool bad;
+	bool bad, was_lost = r->chunk->is_lost;
 	const __u8 *from = r->raw + r->raw_start;
 	size_t size = recording_record_size(from, r->raw_end - r->raw_start, &bad);
 
@@ -339,16 +353,20 @@ static enum recording_next next_record(struct recording_reader *r)
 		end_chunk(r);
 		return RECORDING_NEXT_NONE;
 	}
-	if (!size || !recording_get(r->chunk, from, size, &record, &r->event)) {
-		if (r->places++ < MAX_SAID && !r->quiet)
-			err("%s: skipped damaged records after record %llu, in the chunk at byte "
-			    "%llu",
-			    r->name, r->records, r->chunk_offset);
+	if (!size) {
+		if (!was_lost)
+			say_lost(r, NULL, 0);
+		r->chunk->is_lost = true;
 		end_chunk(r);
 		return RECORDING_NEXT_NONE;
 	}
 	r->raw_start += size;
-	r->records++;
+	if (!recording_get(r->chunk, from, size, &record, &r->event)) {
+		if (!was_lost)
+			say_lost(r, record.beyond, record.most);
+		return RECORDING_NEXT_NONE;
+	}
+	r->records += record.type != RECORDING_LOST;
 	switch (record.type) {
 	case RECORDING_EVENT:
 		return take_event(r, &record);
@@ -400,7 +418,8 @@ static enum recording_next refuse(const struct recording_reader *r)
 
 static enum recording_next finish(struct recording_reader *r)
 {
-	bool is_cut = r->is_cut || held(r) || !r->run_ended;
+	/* The end of a run may be among the records that could not be read. */
+	bool is_cut = r->is_cut || held(r) || (!r->run_ended && !r->chunk->is_lost);
 
 	if (r->skipped && !r->has_run)
 		return refuse(r);
@@ -409,7 +428,7 @@ static enum recording_next finish(struct recording_reader *r)
 	use(r, held(r));
 	say_skipped(r);
 	if (r->places > MAX_SAID && !r->quiet)
-		err("%s: skipped %llu more damaged places", r->name, r->places - MAX_SAID);
+		err("%s: %llu more places could not be read", r->name, r->places - MAX_SAID);
 	if (r->unsearched && !r->quiet)
 		err("%s: too many damaged chunks: %llu of them were not searched for further "
 		    "chunks",

@@ -47,6 +47,17 @@ static void note_state(struct flow *flow, const struct bbr_event *e)
 		flow->min_rtt_us = e->min_rtt_us;
 }
 
+static void note_rtt(struct flows *f, struct percentiles *p, __u32 rtt_us)
+{
+	if (f->n_buckets >= FLOW_BUCKETS_MAX && !percentiles_have_bucket(p, rtt_us)) {
+		f->rtts_left_out++;
+		return;
+	}
+	f->n_buckets -= p->n_buckets;
+	percentiles_add(p, rtt_us);
+	f->n_buckets += p->n_buckets;
+}
+
 void flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
 	const char *profile = origin_profile(origin, e);
@@ -77,7 +88,7 @@ void flows_note(struct flows *f, const struct origin *origin, const struct bbr_e
 	if (profile)
 		strcpy(flow->profile, profile);
 	if (e->rtt_us != BBR_RTT_NONE)
-		percentiles_add(&flow->rtt_us, e->rtt_us);
+		note_rtt(f, &flow->rtt_us, e->rtt_us);
 }
 
 void flows_choose(struct flows *f)
@@ -167,6 +178,11 @@ static __u32 value_of(__u32 bucket)
 	return ((bucket - shift * STEPS) << shift) + (1u << shift) / 2;
 }
 
+bool percentiles_have_bucket(const struct percentiles *p, __u32 value)
+{
+	return bucket_of(value) - p->lowest < p->n_buckets; /* unsigned */
+}
+
 /* Makes room for a bucket. There are few, because what is measured has few orders of magnitude. */
 static void reach(struct percentiles *p, __u32 bucket)
 {
@@ -176,8 +192,6 @@ static void reach(struct percentiles *p, __u32 bucket)
 			    bucket + 1;
 	__u32 *counts;
 
-	if (p->n_buckets && lowest == p->lowest && end == p->lowest + p->n_buckets)
-		return;
 	counts = mem_new(end - lowest, sizeof(*counts));
 	if (p->n_buckets)
 		memcpy(counts + (p->lowest - lowest), p->counts, p->n_buckets * sizeof(*counts));
@@ -191,7 +205,8 @@ void percentiles_add(struct percentiles *p, __u32 value)
 {
 	__u32 bucket = bucket_of(value);
 
-	reach(p, bucket);
+	if (!percentiles_have_bucket(p, value))
+		reach(p, bucket);
 	p->counts[bucket - p->lowest]++;
 	p->n++;
 }

@@ -22,6 +22,7 @@ struct percentiles {
 };
 
 void percentiles_add(struct percentiles *p, __u32 value);
+bool percentiles_have_bucket(const struct percentiles *p, __u32 value);
 /* The nearest rank; there must be at least one number. */
 __u32 percentiles_get(const struct percentiles *p, double percent);
 void percentiles_free(struct percentiles *p);
@@ -53,6 +54,8 @@ struct flow {
 
 /* Each takes about a kilobyte, and a few bytes of a recording are enough for one. */
 #define FLOWS_MAX 65536
+/* Each takes four bytes. A flow's RTTs that are within a power of two need 64, all RTTs 1728. */
+#define FLOW_BUCKETS_MAX (1u << 24)
 
 struct flows {
 	struct flow **flow; /* by number */
@@ -60,6 +63,8 @@ struct flows {
 	struct conn_map by_key;
 	__u64 start_ns, end_ns; /* of the earliest and the latest event */
 	__u64 left_out; /* events of flows for which there was no place */
+	__u64 n_buckets; /* of the percentiles of all RTTs */
+	__u64 rtts_left_out; /* that would need more of them */
 };
 
 /* The flow that an event belongs to; NULL: it was not seen, or there was no place for it. */

@@ -30,7 +30,7 @@ struct reading {
 	const char *out, *svg;
 	__u64 flow; /* of the figure, counted from 1; 0: the largest */
 	__u64 max_flows;
-	__u64 from_ns, until_ns; /* since the first event; 0: no limit */
+	struct recording_part part;
 
 	struct event_source *source;
 	struct run_clocks clocks; /* the same in both readings */
@@ -54,8 +54,8 @@ static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event 
 	 * The first event need not be the earliest: CPUs shuffle a little, and another boot may
 	 * have another clock.
 	 */
-	return (!r->from_ns || dated->time_ns >= r->first_ns + r->from_ns) &&
-	       (!r->until_ns || dated->time_ns <= r->first_ns + r->until_ns);
+	return (!r->part.from_ns || dated->time_ns >= r->first_ns + r->part.from_ns) &&
+	       (!r->part.until_ns || dated->time_ns <= r->first_ns + r->part.until_ns);
 }
 
 static bool note_totals(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -162,6 +162,22 @@ static void choose_flows(struct reading *r)
 			chosen[r->report.n_shown++] = flows->flow[i];
 }
 
+/* There is no flow. */
+static void say_nothing(const struct reading *r)
+{
+	unsigned int n = r->report.flows.n_all;
+
+	if (n)
+		err("%s: no event of its %u connection%s has BBR's state: they are of recovery or "
+		    "RTOs, before or after BBR had it",
+		    r->report.file, n, plural(n));
+	else
+		err("%s: no events%s", r->report.file,
+		    r->first_ns	     ? " in this time" :
+		    r->config.filter ? " of these connections" :
+				       "");
+}
+
 static int read_totals(struct reading *r)
 {
 	int ret = read_recording(r, note_totals);
@@ -173,10 +189,12 @@ static int read_totals(struct reading *r)
 		    r->report.file, r->report.flows.left_out, FLOWS_MAX);
 		remedy("report a part of it: use a filter, or --from and --to");
 	}
+	if (r->report.flows.rtts_left_out)
+		err("%s: %llu RTTs are in no percentile: those of all flows need more than %u MB",
+		    r->report.file, r->report.flows.rtts_left_out, FLOW_BUCKETS_MAX >> 18);
 	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
-		err("%s: no events%s", r->report.file,
-		    r->first_ns ? " in this time" : " of these connections");
+		say_nothing(r);
 		return EXIT_NOTHING;
 	}
 	if (r->flow > r->report.flows.n) {
@@ -316,14 +334,12 @@ static const struct option_def options[] = {
 	{ "points", 0, "N", option_points, OPTION(report.points),
 	  "keep at most N events of a flow, with all\n"
 	  "extremes; by default 10000, for a figure alone 4000" },
-	{ "from", 0, "TIME", option_time, OPTION(from_ns),
-	  "only events from this time after the first one on: 10s" },
-	{ "to", 0, "TIME", option_time, OPTION(until_ns), "only events until this time" },
 	{},
 };
 
 static const struct option_group groups[] = {
 	{ options, 0 },
+	{ part_options, OPTION(part) },
 	{ connection_options, offsetof(struct reading, config) },
 	{},
 };
@@ -338,10 +354,12 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct reading *r = options;
-	int ret;
+	const struct conflict conflicts[] = { NO_EMPTY_PART(r->part), {} };
+	int ret = refuse_conflicts("report", conflicts);
 
 	r->config.read = r->report.file = argv[1];
-	ret = make_report(r, argc - 2, argv + 2);
+	if (!ret)
+		ret = make_report(r, argc - 2, argv + 2);
 	watch_config_free(&r->config);
 	return ret;
 }

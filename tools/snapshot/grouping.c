@@ -290,13 +290,20 @@ static int compare_label(const void *a, const void *b)
 	return strcmp(x->label, y->label);
 }
 
+void *groups_find(const struct groups *g, const char *label)
+{
+	const struct group key = { .label = (char *)label };
+	struct group **found = tfind(&key, &g->tree, compare_label);
+
+	return found ? *found : NULL;
+}
+
 void *groups_get(struct groups *g, const char *label)
 {
-	struct group key = { .label = (char *)label }, *made, **found;
+	struct group *made = groups_find(g, label);
 
-	found = tfind(&key, &g->tree, compare_label);
-	if (found)
-		return *found;
+	if (made)
+		return made;
 	made = mem_new(1, g->size);
 	made->label = mem_copy(label);
 	mem_need(tsearch(made, &g->tree, compare_label));

@@ -119,7 +119,8 @@ struct groups {
 	size_t n;
 };
 
-/* The group with this label; a new one, all zeros, if there is none. */
+/* The group with this label; NULL: there is none; or a new one, all zeros, if there is none. */
+void *groups_find(const struct groups *g, const char *label);
 void *groups_get(struct groups *g, const char *label);
 /* Frees the i-th group of the list; the last one takes its place. */
 void groups_drop(struct groups *g, size_t i);

@@ -76,8 +76,12 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 		return true;
 	}
 	origin = keep_origin(r, origin, e);
+	if (!origin) {
+		r->of_no_origin++;
+		return true;
+	}
 	c = (struct connection *)conn_map_find(&r->live, &key);
-	if (!origin || (!c && r->live.n == RECORDED_CONNS_MAX)) {
+	if (!c && r->live.n == RECORDED_CONNS_MAX) {
 		r->left_out++;
 		return true;
 	}
@@ -96,9 +100,11 @@ static int read_all(struct recorded *r)
 	while (!ret && !r->is_past && !event_source_is_over(&r->source))
 		ret = event_source_poll(&r->source, 0, &idle);
 	if (!ret && r->left_out)
-		err("%llu events are left out: the recording has more than %u connections or %d "
-		    "instances",
-		    r->left_out, RECORDED_CONNS_MAX, RECORDED_ORIGINS_MAX);
+		err("%llu events are left out: more than %u connections were open at once",
+		    r->left_out, RECORDED_CONNS_MAX);
+	if (!ret && r->of_no_origin)
+		err("%llu events are left out: a run has more than %d instances", r->of_no_origin,
+		    RECORDED_ORIGINS_MAX);
 	return ret;
 }
 

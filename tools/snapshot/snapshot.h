@@ -105,7 +105,8 @@ struct recorded {
 	struct conn_map live; /* of struct connection */
 	struct known_origin *origins;
 	unsigned int n_origins;
-	__u64 left_out; /* events of connections for which there was no place */
+	/* events of connections, and of instances, for which there was no place */
+	__u64 left_out, of_no_origin;
 	__u64 run; /* of the connections in it */
 	struct run_clocks clocks;
 	__u64 after_ns; /* the end, since the first event */

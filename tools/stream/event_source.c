@@ -338,6 +338,14 @@ const struct option_def read_options[] = {
 	{},
 };
 
+const struct option_def part_options[] = {
+	{ "from", 0, "TIME", option_time, offsetof(struct recording_part, from_ns),
+	  "only events from this time after the first one on: 10s" },
+	{ "to", 0, "TIME", option_time, offsetof(struct recording_part, until_ns),
+	  "only events until this time" },
+	{},
+};
+
 static void print_kinds(const char *what, __u64 total, const __u64 *by_kind)
 {
 	const char *before = " (";

@@ -69,6 +69,19 @@ void event_source_close(struct event_source *s);
 extern const struct option_def watch_options[], connection_options[], read_options[];
 extern const struct privileges_change of_reading[]; /* by read_options */
 
+/* A part of a recording, and its options. */
+struct recording_part {
+	__u64 from_ns, until_ns; /* since the first event; 0: no limit */
+};
+
+extern const struct option_def part_options[];
+
+/* For refuse_conflicts(). */
+#define NO_EMPTY_PART(p)                                                  \
+	{ (p).until_ns && (p).from_ns >= (p).until_ns, "--from and --to", \
+	  "no time is between them",                                      \
+	  "--from must be before --to: both count from the first event" }
+
 /*
  * Makes the filter from the expression (the words that are not options) and from the options that
  * are short forms of it. The BPF program gets the part of it that it can check. Without --every and

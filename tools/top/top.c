@@ -430,6 +430,9 @@ void top_header(const struct top *t, struct line *first, struct line *second, in
 	if (t->table.no_row)
 		line_add(first, "%llu events of more than %u connections not shown",
 			 t->table.no_row, CONNS_MAX);
+	if (totals.without_history)
+		line_add(first, "%u connections without history: %u others have one",
+			 totals.without_history, HISTORIES_MAX);
 	line_add(second, "connections %u", totals.live);
 	line_add(second, "rate %s", rate);
 	for (__u32 i = 0; i < totals.n_modes; i++)

@@ -345,9 +345,8 @@ void page_draw(const struct top *t, const struct conn *c)
 	y = draw_state(t, c, last_y);
 	if (!c->history) {
 		screen_put(y, 0, HUE_DIM,
-			   t->table.n_histories < HISTORIES_MAX ?
-				   "no history: it is idle" :
-				   "no history: too many connections");
+			   c->lacks_history ? "no history: too many connections" :
+					      "no history: it is idle");
 		return;
 	}
 	height = (last_y + 1 - y - STRIP_LINES - TRANSITIONS_MIN) / CHARTS;

@@ -14,6 +14,7 @@
 #include "judge.h"
 #include "kernel_counts.h"
 #include "sockets/sockets.h"
+#include "stream/event_source.h"
 
 struct why_connection {
 	struct conn_key key; /* the first member: a key in the map is its connection */
@@ -105,17 +106,17 @@ int live_read(struct live *l);
 /*
  * The connections of a recording, of each of its runs.
  */
-#define WHY_CONNECTIONS_MAX (1u << 17) /* a kilobyte each */
+#define WHY_CONNECTIONS_MAX (1u << 17) /* 1.2 kB each, with its result */
 
 struct recorded_why {
 	const char *file;
 	struct filter *filter;
-	__u64 from_ns, until_ns; /* since the first event; 0: to the end */
+	struct recording_part part;
 	struct why_connections *connections;
 
 	__u64 run; /* of the connections in the map */
 	__u64 start_ns; /* the first event of this run */
-	bool has_run;
+	bool has_run, has_time; /* there are events, and some in this part */
 	__u64 left_out; /* events of more connections than that */
 };
 

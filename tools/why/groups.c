@@ -64,11 +64,15 @@ static bool is_readable(const struct why_connection *c)
 static void judge(struct why_result *to, const struct why_connection *c, const struct cpus *cpus,
 		  void *const *tree)
 {
-	struct why_neighbours others = neighbours_of(tree, c);
-
 	to->connection = c;
 	to->cpu = cpus ? cpus_of(cpus, c->window.last.cpu) : (struct why_cpu){};
-	why_judge(&c->window, &to->cpu, &others, &to->answer);
+	to->others = neighbours_of(tree, c);
+	why_shares(&c->window, &to->cpu, to->shares);
+}
+
+void why_result_answer(const struct why_result *r, struct why_answer *answer)
+{
+	why_judge(&r->connection->window, &r->cpu, &r->others, answer);
 }
 
 void why_results_make(struct why_results *r, const struct why_connections *c,
@@ -131,7 +135,7 @@ static void add_result(struct why_group *g, const struct why_result *r)
 	g->rate += why_window_rate(&r->connection->window);
 	g->ns += time;
 	for (int i = 0; i < WHY_CAUSES; i++) {
-		double ns = r->answer.shares[i] * time;
+		double ns = r->shares[i] * time;
 
 		g->cause_ns[i] += ns;
 		add_most(g, i, ns, r);

@@ -10,12 +10,15 @@
 #include "connection.h"
 #include "snapshot/grouping.h"
 
-/* A connection and its answer. */
+/* A connection, and what its answer follows from: its sentences take nine kilobytes. */
 struct why_result {
 	const struct why_connection *connection;
 	struct why_cpu cpu; /* that processed its last packet */
-	struct why_answer answer;
+	struct why_neighbours others;
+	double shares[WHY_CAUSES];
 };
+
+void why_result_answer(const struct why_result *r, struct why_answer *answer);
 
 /* Connections that have something in common. Those that were idle count only in `idle`. */
 struct why_group {

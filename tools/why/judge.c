@@ -96,8 +96,7 @@ static void blame_cpu(const struct why_window *w, const struct why_cpu *cpu,
  * Corrects what single readings cannot know. It moves shares between causes: a policer whose losses
  * go on, a bound that is not reached, losses that do not matter, a CPU that has no time.
  */
-static void share_out(const struct why_window *w, const struct why_cpu *cpu,
-		      double shares[WHY_CAUSES])
+void why_shares(const struct why_window *w, const struct why_cpu *cpu, double shares[WHY_CAUSES])
 {
 	double time = why_window_ns(w), loss = why_window_loss(w);
 	double policed = w->policed_lost + w->policed_delivered;
@@ -412,7 +411,7 @@ void why_judge(const struct why_window *w, const struct why_cpu *cpu,
 	double *shares = answer->shares;
 
 	memset(answer, 0, sizeof(*answer));
-	share_out(w, cpu, shares);
+	why_shares(w, cpu, shares);
 	for (int i = 0; i < WHY_CAUSES; i++) {
 		struct why_verdict *v = &answer->verdicts[answer->n];
 		struct saying s = { .sentence.to = v->sentence,

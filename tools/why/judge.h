@@ -146,6 +146,9 @@ struct why_answer {
 /* The name of a cause in JSON and in text: "send_buffer". */
 const char *why_cause_name(enum why_cause cause);
 
+/* The shares of an answer alone. */
+void why_shares(const struct why_window *w, const struct why_cpu *cpu, double shares[WHY_CAUSES]);
+
 /* The shares, and the causes that have a twentieth of the time, and PROBE_RTT that has a hundredth. */
 void why_judge(const struct why_window *w, const struct why_cpu *cpu,
 	       const struct why_neighbours *others, struct why_answer *answer);

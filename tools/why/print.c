@@ -21,14 +21,16 @@ static void print_ends(FILE *out, const struct why_connection *c)
 void why_print_text(FILE *out, const struct why_result *r)
 {
 	const struct why_window *w = &r->connection->window;
+	struct why_answer answer;
 	char rate[UNITS_LEN];
 
+	why_result_answer(r, &answer);
 	format_rate_ss(rate, sizeof(rate), 8 * why_window_rate(w));
 	print_ends(out, r->connection);
 	fprintf(out, " %s in %.3g s, %u readings\n", rate, why_window_ns(w) / NS_PER_S,
 		w->readings);
-	for (unsigned int i = 0; i < r->answer.n; i++) {
-		const struct why_verdict *v = &r->answer.verdicts[i];
+	for (unsigned int i = 0; i < answer.n; i++) {
+		const struct why_verdict *v = &answer.verdicts[i];
 
 		fprintf(out, "  %3.0f %% %s: %s\n        %s\n        %s\n", 100 * v->share,
 			why_cause_name(v->cause), v->sentence, v->numbers, v->advice);
@@ -108,8 +110,10 @@ static void add_cpu(struct json *j, const struct why_cpu *cpu)
 void why_print_json(FILE *out, const struct why_result *r)
 {
 	const struct why_connection *c = r->connection;
+	struct why_answer answer;
 	struct json j;
 
+	why_result_answer(r, &answer);
 	json_begin(&j, out);
 	json_add_string(&j, "instance", c->name);
 	json_add_string(&j, "profile", c->profile[0] ? c->profile : NULL);
@@ -120,12 +124,11 @@ void why_print_json(FILE *out, const struct why_result *r)
 	json_add_int_if(&j, "cgroup_id", !c->is_recorded, c->cgroup);
 	json_add_int_if(&j, "inode", !c->is_recorded, c->inode);
 	json_add_bool_if(&j, "sockmap", !c->is_recorded, c->window.last.is_in_sockmap);
-	json_add_string(&j, "cause",
-			r->answer.n ? why_cause_name(r->answer.verdicts[0].cause) : NULL);
+	json_add_string(&j, "cause", answer.n ? why_cause_name(answer.verdicts[0].cause) : NULL);
 	add_numbers(&j, &c->window);
 	add_cpu(&j, &r->cpu);
-	add_shares(&j, r->answer.shares);
-	add_verdicts(&j, &r->answer);
+	add_shares(&j, r->shares);
+	add_verdicts(&j, &answer);
 	json_end(&j);
 }
 
@@ -144,18 +147,21 @@ static void sort_causes(int causes[WHY_CAUSES], const struct why_group *g)
 }
 
 /* The sentence of the connection that has most of the cause; NULL: it had too little to say it. */
-static const struct why_verdict *example(const struct why_group *g, int cause)
+static const struct why_verdict *example(const struct why_group *g, int cause,
+					 struct why_answer *answer)
 {
-	const struct why_result *r = g->example[cause];
-
-	for (unsigned int i = 0; r && i < r->answer.n; i++)
-		if ((int)r->answer.verdicts[i].cause == cause)
-			return &r->answer.verdicts[i];
+	answer->n = 0;
+	if (g->example[cause])
+		why_result_answer(g->example[cause], answer);
+	for (unsigned int i = 0; i < answer->n; i++)
+		if ((int)answer->verdicts[i].cause == cause)
+			return &answer->verdicts[i];
 	return NULL;
 }
 
 void why_print_group_text(FILE *out, const struct why_group *g)
 {
+	struct why_answer answer;
 	int causes[WHY_CAUSES];
 	char rate[UNITS_LEN];
 
@@ -168,7 +174,7 @@ void why_print_group_text(FILE *out, const struct why_group *g)
 	sort_causes(causes, g);
 	for (int i = 0; i < WHY_CAUSES && g->ns > 0; i++) {
 		double share = g->cause_ns[causes[i]] / g->ns;
-		const struct why_verdict *v = example(g, causes[i]);
+		const struct why_verdict *v = example(g, causes[i], &answer);
 
 		if (share < GROUP_LEAST)
 			break;

@@ -4,7 +4,6 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "connection.h"
-#include "stream/event_source.h"
 #include "verbs.h"
 
 struct reading {
@@ -30,7 +29,7 @@ static bool is_in_time(const struct recorded_why *to, const struct bbr_event *e)
 {
 	__u64 since = e->time_ns > to->start_ns ? e->time_ns - to->start_ns : 0;
 
-	return since >= to->from_ns && (!to->until_ns || since <= to->until_ns);
+	return since >= to->part.from_ns && (!to->part.until_ns || since <= to->part.until_ns);
 }
 
 static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -42,8 +41,11 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	const char *profile;
 
 	begin_run(r, e);
+	if (!is_in_time(r->to, e))
+		return !is_interrupted();
+	r->to->has_time = true;
 	/* At its end a connection has forgotten its state. */
-	if (e->kind == BBR_EV_END || !event_has_state(e) || !is_in_time(r->to, e))
+	if (e->kind == BBR_EV_END || !event_has_state(e))
 		return !is_interrupted();
 	key = conn_key_of(origin, e);
 	c = why_connection_get(r->to->connections, &key, WHY_CONNECTIONS_MAX);

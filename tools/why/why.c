@@ -15,7 +15,6 @@
 #include "groups.h"
 #include "output_file.h"
 #include "recording/replay.h"
-#include "stream/event_source.h"
 #include "verbs.h"
 
 #define FOR_DEFAULT_NS (5 * NS_PER_S)
@@ -23,7 +22,9 @@
 struct asking {
 	bool json, with_idle, has_unseen;
 	const char *netns, *read;
-	__u64 for_ns, from_ns, until_ns;
+	__u64 for_ns;
+	struct recording_part part;
+	const char *lack; /* what a recording without connections lacks */
 	struct value_list names;
 	__u64 largest; /* groups; 0: GROUPS_LARGEST */
 	struct grouping grouping;
@@ -55,12 +56,15 @@ static int read_recorded(struct asking *a)
 	struct recorded_why r = {
 		.file = a->read,
 		.filter = &a->filter,
-		.from_ns = a->from_ns,
-		.until_ns = a->until_ns,
+		.part = a->part,
 		.connections = &a->connections,
 	};
+	int ret = recorded_why_read(&r);
 
-	return recorded_why_read(&r);
+	a->lack = !r.has_run  ? "the recording has no events" :
+		  !r.has_time ? "no events in this time" :
+				"no event has BBR's state";
+	return ret;
 }
 
 /* Nothing is shown: why? */
@@ -68,10 +72,11 @@ static void say_nothing(const struct asking *a)
 {
 	for (size_t i = 0; i < a->connections.n; i++)
 		if (a->connections.list[i]->is_wanted) {
-			err("no connection was read twice; watch longer: --for");
+			err(a->read ? "no connection has two events with BBR's state" :
+				      "no connection was read twice; watch longer: --for");
 			return;
 		}
-	err("no connection matches");
+	err("%s", a->read && !a->connections.n ? a->lack : "no connection matches");
 }
 
 static void print_results(const struct asking *a, const struct why_results *r)
@@ -156,8 +161,9 @@ static int check_options(const struct asking *a)
 		{ a->read && a->for_ns, "--for", "it is how long live connections are watched",
 		  "--from and --to select a part of the recording" },
 		NO_LARGEST(a->largest, a->grouping.by),
-		{ !a->read && (a->from_ns || a->until_ns), "--from and --to",
+		{ !a->read && (a->part.from_ns || a->part.until_ns), "--from and --to",
 		  "they are times in a recording", "add --read FILE, or use --for" },
+		NO_EMPTY_PART(a->part),
 		{},
 	};
 
@@ -181,13 +187,10 @@ static const struct option_def options[] = {
 	  "only this congestion control (repeat for several)" },
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
 	  "judge a recording, which has less data, instead of live connections" },
-	{ "from", 0, "TIME", option_time, MEMBER(from_ns),
-	  "only events from this time after the first one on: 10s" },
-	{ "to", 0, "TIME", option_time, MEMBER(until_ns), "only events until this time" },
 	{},
 };
 
-static const struct option_group groups[] = { { options, 0 }, {} };
+static const struct option_group groups[] = { { options, 0 }, { part_options, MEMBER(part) }, {} };
 
 static int run_verb(void *options, int argc, char **argv)
 {

@@ -27,6 +27,9 @@ ALLOWED = ["'", ";", "); system('touch pwned'); print('", "x'; system('touch pwn
 # And of what it may not have.
 REFUSED = ["</script><script>trap()</script>", "<img src=x onerror=trap()>", '"', "\\", "`touch pwned`", "$(touch pwned)", "&lt;",
            "\x1b[2J", "\x1b]0;pwned\x07", "\x9b31m", "\n", "\r", "\t", "\x7f", "\u202e", "é", "a\0b", "<!--", "]]>", "{", "|"]
+# What is in names of instances, words of ASCII, and of profiles, which end at the first byte that none may have.
+NAMES = [*ALLOWED, *REFUSED, "<b>", '"', "\\", "`touch pwned`", "$(touch pwned)", "</script>", "\u202ea", "a\u2028b"]
+FILE = "made\n</script>\u202e\u2028 \"'$(touch pwned)`touch pwned`<img src=x onerror=trap()>\\;.rec".replace("/", "")
 KEY = re.compile(r"[\w.-]+", re.ASCII)
 KINDS = {"ack": 2, "mode": 3}
 ADDRESSES = [{"family": 2, "raddr[0]": 0, "raddr[2]": 0xffff, "raddr[3]": 0x0a000002},
@@ -36,11 +39,11 @@ ADDRESSES = [{"family": 2, "raddr[0]": 0, "raddr[2]": 0xffff, "raddr[3]": 0x0a00
 class Grammar:
     """Texts for each place of a recording, of one to three pieces."""
 
-    def __init__(self, seed, pieces):
-        self.chance, self.pieces = random.Random(seed), pieces
+    def __init__(self, seed, pieces, names=None):
+        self.chance, self.pieces, self.names = random.Random(seed), pieces, names or pieces
 
-    def text(self, most=255):
-        return "".join(self.chance.choices(self.pieces, k=self.chance.randint(1, 3)))[:most]
+    def text(self, most=255, pieces=None):
+        return "".join(self.chance.choices(pieces or self.pieces, k=self.chance.randint(1, 3)))[:most]
 
     def key(self):
         return "".join(KEY.findall(self.text(60))) or "key"
@@ -53,19 +56,20 @@ class Grammar:
         return self.text()
 
     def recording(self):
-        """Two connections of an instance, with ACKs and steps from mode to mode."""
+        """Two connections of an instance, with ACKs and steps from mode to mode; what the names are that are shown."""
         description = fmt.algorithm(word=self.word, lanes=[4, 2, 5])
-        name = "".join(c for c in self.text(15) if "!" <= c <= "~") or "one"
-        encode, records = fmt.Encoder(), [fmt.origin(7, name, description=description)]
-        profiles = fmt.varint(0) + b"".join(self.text(15).encode()[:15].replace(b"\0", b"") + b"\0" for _ in range(4))
-        records.append(fmt.record(fmt.PROFILES, profiles))
+        instance = "".join(c for c in self.text(15, self.names) if "!" <= c <= "~") or "one"
+        encode, records = fmt.Encoder(), [fmt.origin(7, instance, description=description)]
+        profiles = [self.text(15, self.names).encode()[:15].replace(b"\0", b"") for _ in range(4)]
+        records.append(fmt.record(fmt.PROFILES, fmt.varint(0) + b"".join(p + b"\0" for p in profiles)))
         for i in range(24):
             records.append(encode(10 ** 9 + i * 5_000_000, 1 + i % 2, kind=KINDS["mode" if i % 5 == 4 else "ack"],
                                   mss=1448, mode=i // 6 % 2, phase=i % 2, ca_state=i % 5, profile=i % 4, to=1, colour=i % 2,
                                   rport=443, lport=4000 + i % 2, bytes_acked=i * 9000, bytes_sent=i * 9000, rtt_us=5000,
                                   cwnd=10 + i, weight_us=i, pacing_gain=256, min_rtt_us=4000, **ADDRESSES[i % 2]))
         records.append(fmt.totals_record(fmt.END, 24, [0, 0, 20, 4], acks=20, watched_ns=10 ** 9))
-        return fmt.chunk(fmt.Head(run=1, sampling=1), records)
+        shown = [re.match(rb"[\w.-]*", p).group().decode() or None for p in profiles]
+        return fmt.chunk(fmt.Head(run=1, sampling=1), records), instance, shown
 
 
 @pytest.fixture
@@ -80,7 +84,7 @@ def trapped(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.chdir(place)
     yield place
-    assert not {p.name for p in place.iterdir()} - {"made.rec", "made.rec.html", "copy.rec", "some.csv", "page.html"}
+    assert not {p.name for p in place.iterdir()} - {FILE, FILE + ".html", "copy.rec", "some.csv", "page.html"}
 
 
 @pytest.fixture(scope="module")
@@ -130,33 +134,53 @@ def assert_is_a_page(browser, page, names):
         assert name in shown, name
 
 
+def shown_names(lines, key):
+    return {json.loads(line).get(key) for line in lines.splitlines() if not line.startswith('{"summary"')}
+
+
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_recording_with_any_names(bbrmon, browser, trapped, seed):
-    pathlib.Path("made.rec").write_bytes(Grammar(seed, ALLOWED).recording())
-    for args in (["stream"], ["top", "-b", "--speed", "0"], ["snapshot"], ["snapshot", "-O"], ["snapshot", "-s"]):
-        shown = bbrmon(*args, "--read", "made.rec")
+    data, instance, profiles = Grammar(seed, ALLOWED, NAMES).recording()
+    pathlib.Path(FILE).write_bytes(data)
+    for args in (["stream"], ["top", "-b", "--speed", "0"], ["snapshot"], ["snapshot", "-O"], ["snapshot", "-s"],
+                 ["snapshot", "--by", "prefix"], ["why"], ["why", "--by", "netns"]):
+        shown = bbrmon(*args, "--read", FILE)
         assert_is_for_a_terminal(shown.out + shown.err)
-        assert shown.out
-    for args in (["stream", "-j"], ["top", "-b", "-j", "--speed", "0"], ["snapshot", "-j"]):
-        assert_is_json(bbrmon(*args, "--read", "made.rec").out)
-    families = {f.name for f in text_string_to_metric_families(bbrmon("export", "--read", "made.rec").out)}
-    assert "bbr_connections" in families and all(name.startswith(("bbr", "process")) for name in families)
-    bbrmon("record", "--read", "made.rec", "-o", "copy.rec")
-    assert bbrmon("stream", "-j", "--read", "copy.rec").out == bbrmon("stream", "-j", "--read", "made.rec").out
-    assert_is_a_figure(bbrmon("report", "made.rec", "--svg", "-").out)
-    bbrmon("report", "made.rec")
-    page = trapped / "made.rec.html"
+        assert shown.out and ("--by" in args or instance[:8] in shown.out)
+    for args in (["stream", "-j"], ["top", "-b", "-j", "--speed", "0"], ["snapshot", "-j"], ["why", "-j"],
+                 ["snapshot", "-j", "--by", "prefix"], ["why", "-j", "--by", "prefix"]):
+        lines = bbrmon(*args, "--read", FILE).out
+        assert_is_json(lines)
+        assert "--by" in args or shown_names(lines, "instance") == {in_json(instance)}
+        assert "--by" in args or shown_names(lines, "profile") <= {*profiles, None}
+    assert shown_names(bbrmon("stream", "-j", "--read", FILE).out, "profile") == set(profiles)
+    families = list(text_string_to_metric_families(bbrmon("export", "--by", "prefix", "--read", FILE).out))
+    assert "bbr_connections" in {f.name for f in families}
+    assert all(f.name.startswith(("bbr", "process")) for f in families)
+    labels = [s.labels for f in families for s in f.samples]
+    assert {of["bbr_instance"] for of in labels if "bbr_instance" in of} == {instance}
+    assert {of["profile"] or None for of in labels if "profile" in of} <= {*profiles, None}
+    bbrmon("record", "--read", FILE, "-o", "copy.rec")
+    assert bbrmon("stream", "-j", "--read", "copy.rec").out == bbrmon("stream", "-j", "--read", FILE).out
+    assert_is_a_figure(bbrmon("report", FILE, "--svg", "-").out)
+    said = bbrmon("report", FILE)
+    assert_is_for_a_terminal(said.out + said.err)
+    page = trapped / (FILE + ".html")
     data = data_of(page.read_text())
     curves = data["curves"][data["flows"][0]["algorithm"]]
-    assert_is_a_page(browser, page, [name for c in curves for name in [c["name"], *c.get("names", [])]])
+    names = [name for c in curves for name in [c["name"], *c.get("names", [])]]
+    assert_is_a_page(browser, page, [*names, in_json(instance), *(f["profile"] or "" for f in data["flows"])])
+    for shown in browser.run("return [document.title, document.getElementById('title').textContent]"):
+        assert shown.startswith('"made\\x0a') and "\\xe2\\x80\\xae\\xe2\\x80\\xa8 " in shown and "<img src=x" in shown
+        assert_is_for_a_terminal(shown.replace("–", "-"))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_names_that_a_description_may_not_have(bbrmon, trapped, seed):
     """Its events are left out, and a message says so; the text is not in it."""
-    pathlib.Path("made.rec").write_bytes(Grammar(seed, REFUSED).recording())
-    for args in (["stream", "--read", "made.rec"], ["top", "-b", "--speed", "0", "--read", "made.rec"],
-                 ["export", "--read", "made.rec"], ["report", "made.rec"]):
+    pathlib.Path(FILE).write_bytes(Grammar(seed, REFUSED).recording()[0])
+    for args in (["stream", "--read", FILE], ["top", "-b", "--speed", "0", "--read", FILE], ["export", "--read", FILE],
+                 ["report", FILE]):
         shown = bbrmon(*args, status=None)
         assert_is_for_a_terminal(shown.out + shown.err)
         assert "damaged" in shown.err or "left out" in shown.err, shown

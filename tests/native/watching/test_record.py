@@ -15,8 +15,8 @@ import pytest
 
 import recording_format as fmt
 from stream import endless, is_in_order, wait_for_ends
-from system import wait_until
-from tool import DONE, REFUSED, USAGE, data_of, sanitizer_environment, status_of
+from system import run, wait_until
+from tool import DONE, NOTHING, REFUSED, USAGE, data_of, sanitizer_environment, status_of
 from transfer import MB, finish, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
@@ -26,6 +26,7 @@ KINDS = "start", "end", "ack", "mode", "recovery", "rto", "params"
 ROUND_START = 1 << 1
 MS = 1_000_000
 EPOCH = 1_700_000_000 * 10**9
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def a_chunk(n=40, conns=3, first_ns=10**9, last=True, before=0, name="one", run=1, more=b"", **values):
@@ -680,6 +681,20 @@ def test_names_are_fit_for_a_terminal(bbrmon, write):
     assert [e["profile"] for e in read(bbrmon, path)[0]] == ["fa"]
 
 
+def test_connections_without_state(bbrmon, write, tmp_path):
+    """Events of the stack before or after BBR had its state, which is not the same as no events, or none in a time."""
+    encode, page = fmt.Encoder(), tmp_path / "page.html"
+    records = [encode(10 ** 9 * i, 1 + i % 2, kind=ACK, family=2) for i in range(1, 5)]
+    path = write(fmt.chunk(fmt.Head(run=1), [fmt.origin(1, "one"), *records]))
+    assert "no event of its 2 connections has BBR's state" in bbrmon("report", path, "-o", page, status=NOTHING).err
+    assert "no event has BBR's state" in bbrmon("why", "--read", path).err
+    for part in ["--from", "9s"], ["--from", "100ms", "--to", "200ms"]:
+        assert "no events in this time" in bbrmon("report", path, "-o", page, *part, status=NOTHING).err
+        assert "no events in this time" in bbrmon("why", "--read", path, *part).err
+    assert "no connection has two events" in bbrmon("why", "--read", write(fmt.chunk(fmt.Head(run=1), [
+        fmt.origin(1, "one"), fmt.Encoder()(1, 1, kind=ACK, family=2, pacing_gain=256)]))).err
+
+
 def test_not_a_recording(bbrmon, write, tmp_path):
     for data in b"x", b"hello, world\n" * 1000, os.urandom(100_000), bytes(2 << 20):
         assert "is not a recording" in bbrmon("stream", "--read", write(data), status=REFUSED).err
@@ -720,11 +735,7 @@ def come_and_go(conns):
 
 def most_memory(tool, *args):
     """The most memory that a run of the tool had, in kilobytes."""
-    process = subprocess.Popen([tool.path, *map(str, args)], stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == DONE
-    return usage.ru_maxrss
+    return int(run(ROOT / "build/measure", os.devnull, tool.path, *args).stdout.split()[3])
 
 
 def test_memory_is_bounded(plain_bbrmon, write, tmp_path):
@@ -736,6 +747,39 @@ def test_memory_is_bounded(plain_bbrmon, write, tmp_path):
         large = most_memory(plain_bbrmon, "record", "--read", many, "-o", tmp_path / "out", *args)
         assert large < small + 2048, args
     assert plain_bbrmon("stream", "--read", tmp_path / "out", "--count", "1").out
+
+
+def many_connections(chunks, each=4000):
+    """
+    Connections with two events each, whose RTTs are far apart. All but the first event of a chunk are coded as their
+    difference from another one, so they are the same bytes in each chunk.
+    """
+    algorithm, rest, data = fmt.origin(1, "one"), None, b""
+    for k in range(chunks):
+        encode = fmt.Encoder()
+        records = [encode(10 ** 9 + (k * 2 * each + i) * 1000, 1 + k * each + i // 2, kind=ACK, family=2, mss=1448, pacing_gain=256, cwnd=10,
+                          rtt_us=(1, 0xfffffff0)[i % 2], bytes_acked=i % 2 * 1000, bytes_sent=i % 2 * 1000,
+                          **{"raddr[2]": 0xffff, "raddr[3]": 0x0a000000 + (k * each + i // 2) * 256})
+                   for i in range(1 if rest else 2 * each)]
+        rest = rest or records[1:]
+        data += fmt.chunk(fmt.Head(run=1, sampling=1), [algorithm, records[0], *rest])
+    return data
+
+
+# Bytes for each of the connections that it keeps, which take two bytes each of a recording.
+BYTES_EACH = {"top": 1050, "top --by prefix": 1600, "snapshot": 550, "snapshot --by prefix": 900, "why": 1300,
+              "why --by prefix": 2000, "export": 420, "export --by prefix": 550, "report": 1100}
+
+
+@pytest.mark.parametrize("verb", BYTES_EACH)
+def test_memory_for_many_connections(plain_bbrmon, write, tmp_path, verb):
+    """More than any verb keeps."""
+    few, many, kept = many_connections(1, 1), many_connections(50), 1 << 17
+    assert len(many) < 1 << 20
+    args = {"top": ["-b", "--speed", "0"], "report": ["-o", tmp_path / "page.html"]}.get(verb.split()[0], [])
+    reading = [] if verb == "report" else ["--read"]
+    small, large = (most_memory(plain_bbrmon, *verb.split(), *args, *reading, write(data)) for data in (few, many))
+    assert (large - small) * 1024 < BYTES_EACH[verb] * kept
 
 
 def test_says_how_it_goes(bbrmon, load, ns):

@@ -455,6 +455,6 @@ def test_a_recording(bbrmon, load, record, new_relay):
 @pytest.mark.parametrize("args", [
     ["--by", "colour"], ["--for", "0s"], ["--read", "file", "--by", "cgroup"], ["--read", "file", "--by", "process"],
     ["--read", "file", "--netns", "x"], ["--read", "file", "--for", "1s"], ["--from", "1s"], ["--to", "1s"],
-    ["--read", "file", "fwmark = 1"], ["colour = red"]])
+    ["--read", "file", "--from", "3s", "--to", "1s"], ["--read", "file", "fwmark = 1"], ["colour = red"]])
 def test_what_is_refused(bbrmon, args):
     bbrmon("why", *args, status=USAGE)

@@ -188,12 +188,14 @@ static void test_other_than_utf8(void **state)
 	(void)state;
 	json_begin(&json, open_text());
 	json_add_string(&json, "bytes", "/a\xff\xc3\xbc\"\x1b");
-	json_add_string(&json, "c1", "a\xc2\x9b\xc2\xa0");
+	json_add_string(&json, "unseen", "a\xc2\x9b\xe2\x80\xae\xf3\xa0\x81\x81");
 	json_add_string(&json, "quotes", "\"/a\\xff\"");
 	o = end_and_read();
 	assert_string_equal(text, "{\"bytes\":\"\\\"/a\\\\xff\xc3\xbc\\\\\\\"\\\\x1b\\\"\","
-				  "\"c1\":\"a\\u009b\xc2\xa0\","
+				  "\"unseen\":\"a\\u009b\\u202e\\udb40\\udc41\","
 				  "\"quotes\":\"\\\"\\\\\\\"/a\\\\\\\\xff\\\\\\\"\\\"\"}\n");
+	assert_string_equal(json_object_get_string(json_object_object_get(o, "unseen")),
+			    "a\xc2\x9b\xe2\x80\xae\xf3\xa0\x81\x81");
 	assert_string_equal(json_object_get_string(json_object_object_get(o, "bytes")),
 			    "\"/a\\xff\xc3\xbc\\\"\\x1b\"");
 	/* Text that looks like it is another. */
@@ -253,20 +255,24 @@ static void test_around_the_buffers_end(void **state)
 	free(string);
 }
 
-/* What json-c escapes, and "<" as well. */
+/* What json-c escapes, and "<" as well. People see the text: what is invisible comes in quotes. */
 static void test_in_a_script(void **state)
 {
 	struct json_object *o;
 
 	(void)state;
 	json_begin_in_script(&json, open_text());
-	json_add_string(&json, "text", "</script><!-- \"a/b\" \\ \n\x01>");
+	json_add_string(&json, "text", "</script><!-- \"a/b\" \\ >");
 	json_add_string(&json, "plain", "abc");
+	json_add_string(&json, "unseen", "a\xe2\x80\xae\n");
 	o = end_and_read();
 	assert_string_equal(text, "{\"text\":\"\\u003c\\/script>\\u003c!-- \\\"a\\/b\\\" "
-				  "\\\\ \\n\\u0001>\",\"plain\":\"abc\"}\n");
+				  "\\\\ >\",\"plain\":\"abc\","
+				  "\"unseen\":\"\\\"a\\\\xe2\\\\x80\\\\xae\\\\x0a\\\"\"}\n");
 	assert_string_equal(json_object_get_string(json_object_object_get(o, "text")),
-			    "</script><!-- \"a/b\" \\ \n\x01>");
+			    "</script><!-- \"a/b\" \\ >");
+	assert_string_equal(json_object_get_string(json_object_object_get(o, "unseen")),
+			    "\"a\\xe2\\x80\\xae\\x0a\"");
 	json_object_put(o);
 	free(text);
 }

@@ -46,6 +46,10 @@ static void anything_else_is_quoted(void **state)
 		{ "a\nb\tc\rd\x7f", "\"a\\x0ab\\x09c\\x0dd\\x7f\"" },
 		{ "\xc2\x9b", "\"\\xc2\\x9b\"" }, /* the CSI of eight bits */
 		{ "\xe2\x80\xae", "\"\\xe2\\x80\\xae\"" }, /* from right to left */
+		{ "a\xe2\x80\xa8z", "\"a\\xe2\\x80\\xa8z\"" }, /* U+2028, another end of line */
+		{ "a\xc2\xa0z", "\"a\\xc2\\xa0z\"" }, /* U+00A0, another blank */
+		{ "a\xe3\x85\xa4z", "\"a\\xe3\\x85\\xa4z\"" }, /* U+3164, a letter without ink */
+		{ "a\xf3\xa0\x81\x81z", "\"a\\xf3\\xa0\\x81\\x81z\"" }, /* U+E0041, a tag */
 		{ "\xc0\xaf", "\"\\xc0\\xaf\"" }, /* an overlong / */
 		{ "\xed\xa0\x80", "\"\\xed\\xa0\\x80\"" }, /* a surrogate */
 		{ "\xf4\x90\x80\x80", "\"\\xf4\\x90\\x80\\x80\"" }, /* above U+10FFFF */

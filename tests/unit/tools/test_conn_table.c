@@ -315,9 +315,9 @@ static void no_recording_can_change_a_connections_addresses(void **state)
 
 static struct sample slot(__u64 ms)
 {
-	struct sample s;
+	struct sample s = { .rate = NAN };
 
-	if (!history_get(only()->history, (START + ms * MS) / SLOT_NS, 1, &s))
+	if (!only()->history || !history_get(only()->history, (START + ms * MS) / SLOT_NS, 1, &s))
 		s.modes = 0;
 	return s;
 }
@@ -434,16 +434,47 @@ static void transitions_are_kept_in_order(void **state)
 static void histories_are_bounded(void **state)
 {
 	(void)state;
+	struct conn_totals totals;
+
 	for (__u32 i = 0; i < HISTORIES_MAX + 10; i++) {
 		struct bbr_event e = event(i + 1, 1000 + i % 60000, 0);
 
 		e.netns = i / 60000;
 		note(e);
+		assert_null(table.all[i]->history);
+		note(e);
 	}
 	assert_int_equal(table.n, HISTORIES_MAX + 10);
 	assert_int_equal(table.n_histories, HISTORIES_MAX);
 	assert_null(table.all[HISTORIES_MAX]->history);
-	assert_true(sizeof(struct history) + sizeof(struct conn) < 6000);
+	conn_table_totals(&table, &totals);
+	assert_int_equal(totals.without_history, 10);
+	/* A recording has a few bytes for each, and nobody looks at all of them. */
+	assert_true(sizeof(struct history) +
+			    table.all[0]->history->n_slots * sizeof(struct sample) <
+		    700);
+}
+
+/* One that is read by and by, and one that is read at once, have the same slots. */
+static void a_history_grows_with_its_age(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		struct bbr_event e = event(1, 1000, i * 500);
+		__u32 n;
+
+		e.delivered = i * i;
+		note(e);
+		if (!i)
+			continue;
+		n = only()->history->n_slots;
+		assert_in_range(n, i < HISTORY_SLOTS ? i + 1 : HISTORY_SLOTS, 2 * (i + 8));
+		assert_in_range(n, 8, HISTORY_SLOTS);
+		for (int k = i < HISTORY_SLOTS ? 1 : i - HISTORY_SLOTS + 1; k <= i; k++)
+			assert_float_equal(slot(k * 500).rate, (2 * k - 1) * 16e3, 1);
+		assert_int_equal(slot((i + 1) * 500).modes, 0);
+		assert_int_equal(slot((i - HISTORY_SLOTS) * 500).modes, 0);
+	}
 }
 
 static void take_reading(struct bbr_event e)
@@ -575,6 +606,7 @@ int main(void)
 		TEST(time_that_goes_back_is_the_newest_slot),
 		TEST(transitions_are_kept_in_order),
 		TEST(histories_are_bounded),
+		TEST(a_history_grows_with_its_age),
 		TEST(an_idle_connection_has_no_history),
 		TEST(short_connections_are_bounded),
 		TEST(what_is_left_out_is_gone),

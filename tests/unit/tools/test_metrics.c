@@ -515,6 +515,65 @@ static void groups_do_not_pile_up(void **state)
 	assert_true(m.groups.groups.n <= 4);
 }
 
+/* In a recording, whose connections are never read: a few bytes of it are enough for each. */
+static void connections_and_groups_are_bounded(void **state)
+{
+	const unsigned int n = RECORDED_TRACKED_MAX + 1000;
+	struct bbr_event e = event(BBR_EV_ACK, 1, BBR_PROBE_BW, BBR_POLICER_OFF);
+
+	(void)state;
+	m.groups.grouping.by = BY_PREFIX;
+	m.groups.largest = 2;
+	for (unsigned int i = 0; i < n; i++) {
+		e.time_ns++;
+		e.raddr[3] = htonl(0x0a000000 + (i << 8));
+		note(e);
+	}
+	assert_int_equal(m.by_tuple.n, RECORDED_TRACKED_MAX);
+	assert_int_equal(m.untracked, n - RECORDED_TRACKED_MAX);
+	assert_in_range(m.groups.groups.n, METRIC_GROUPS_MAX, METRIC_GROUPS_MAX + 1);
+	print_groups();
+	assert_float_equal(value_of("bbr_group_connections", "other"), RECORDED_TRACKED_MAX - 2, 0);
+}
+
+/* A recording may describe many algorithms, each with many modes and fields. */
+static void modes_and_fields_are_bounded(void **state)
+{
+	static struct algorithm_mode modes[SERIES_MODES + 1];
+	static struct field fields[2 * SERIES_FIELDS];
+	static char names[2 * SERIES_FIELDS][16];
+	struct algorithm a = { .name = "many", .modes = modes, .n_modes = SERIES_MODES };
+	const struct origin many = { .name = "many", .id = 3, .algorithm = &a };
+	struct bbr_event e = event(BBR_EV_ACK, 1, 0, BBR_POLICER_OFF);
+
+	(void)state;
+	for (int i = 0; i < 2 * SERIES_FIELDS; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%d", i);
+		fields[i] = (struct field){ .key = names[i], FIELD_AT(tail), .lane = LANE_RTT };
+		fields[i].width = 1;
+		if (i <= SERIES_MODES)
+			modes[i].name = names[i];
+	}
+	a.fields = fields;
+	a.n_fields = SERIES_FIELDS;
+	note_of(&many, e);
+	assert_false(m.series.is_full);
+	assert_int_equal(only()->n_fields, SERIES_FIELDS);
+	a.n_fields = 2 * SERIES_FIELDS;
+	a.n_modes = SERIES_MODES + 1;
+	m.series.all[0].latest = NULL;
+	note_of(&many, e);
+	assert_true(m.series.is_full);
+	assert_int_equal(only()->n_fields, SERIES_FIELDS);
+	assert_int_equal(only()->n_modes, SERIES_MODES);
+	/* Of another algorithm, in another series. */
+	a = (struct algorithm){ .name = "more", .fields = fields + SERIES_FIELDS, .n_fields = 1 };
+	note_of(&ours, e);
+	note_of(&(struct origin){ .name = "more", .id = 4, .algorithm = &a }, e);
+	for (int i = 1; i < m.series.n; i++)
+		assert_int_equal(m.series.all[i].n_fields, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +592,8 @@ int main(void)
 		TEST(groups_of_short_connections),
 		TEST(a_larger_group_takes_over),
 		TEST(groups_do_not_pile_up),
+		TEST(connections_and_groups_are_bounded),
+		TEST(modes_and_fields_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

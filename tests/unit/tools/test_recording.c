@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../capture.h"
 #include "cli/err.h"
 #include "event/conn_map.h"
 #include "layout/layout.h"
@@ -571,22 +572,38 @@ static void many_connections_are_sampled_and_counted(void **state)
 	close(fd);
 }
 
+/* A file of one chunk with these records. */
+static int file_of_chunk(__u8 *raw, size_t size)
+{
+	struct recording_head head = { .run = { .id = 1 }, .raw_size = size };
+	z_stream z = {};
+
+	deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+	z.next_in = raw;
+	z.avail_in = size;
+	z.next_out = file + RECORDING_HEAD;
+	z.avail_out = sizeof(file) - RECORDING_HEAD;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	head.size = z.total_out;
+	head.crc = crc32(0, file + RECORDING_HEAD, head.size);
+	recording_head_write(&head, file);
+	deflateEnd(&z);
+	return file_of(file, RECORDING_HEAD + head.size);
+}
+
 /*
  * The same with an algorithm that nobody knows: its events are counted as lost, all others are
  * read.
  */
 static void nobody_says_what_events_consist_of(void **state)
 {
-	static __u8 chunk[RECORDING_HEAD + 8192];
 	struct recording_chunk *c = calloc(1, sizeof(*c));
-	struct recording_head head = { .run = { .id = 1 } };
 	struct layout unknown = { .id = 4711, .description_size = 0 };
 	struct recording_reader *r = calloc(1, sizeof(*r));
 	const struct layout *known = layout_of(algorithms[0]);
 	__u8 *raw = calloc(1, 4 * RECORDING_RECORD_MAX), *p = raw;
 	struct bbr_event e = { .size = BBR_EVENT_BASE, .major = BBR_ABI_MAJOR, .cwnd = 10 };
 	struct origin origin = { .name = "one", .id = 1, .algorithm = algorithms[0] };
-	z_stream z = {};
 	int n = 0;
 
 	(void)state;
@@ -602,18 +619,7 @@ static void nobody_says_what_events_consist_of(void **state)
 		e.time_ns = 1000 + i;
 		p += recording_put_event(c, i % 2, i % 2, &e, p);
 	}
-	deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-	z.next_in = raw;
-	z.avail_in = p - raw;
-	z.next_out = chunk + RECORDING_HEAD;
-	z.avail_out = sizeof(chunk) - RECORDING_HEAD;
-	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-	head.size = z.total_out;
-	head.raw_size = p - raw;
-	head.crc = crc32(0, chunk + RECORDING_HEAD, head.size);
-	recording_head_write(&head, chunk);
-	deflateEnd(&z);
-	recording_read_fd(r, file_of(chunk, RECORDING_HEAD + head.size), "file");
+	recording_read_fd(r, file_of_chunk(raw, p - raw), "file");
 	while (recording_next(r, -1) == RECORDING_NEXT_EVENT) {
 		assert_int_equal(r->event.time_ns, 1001 + 2 * n);
 		assert_int_equal(r->event.seq, n);
@@ -625,6 +631,109 @@ static void nobody_says_what_events_consist_of(void **state)
 	recording_release(r);
 	free(r);
 	free(raw);
+	free(c);
+}
+
+enum bound {
+	INSTANCES,
+	CONNECTIONS,
+	ALGORITHMS,
+	DESCRIPTIONS,
+	NONE
+};
+
+/* One more than there may be of these; NONE: the record has a wrong name instead. */
+static __u8 *put_one_more(enum bound bound, struct recording_chunk *c, __u8 *p)
+{
+	static const __u8 event[] = { 4, RECORDING_EVENT, 0x80, RECORDING_CONNS >> 7, 0 };
+	struct origin origin = { .name = "one", .id = 1, .algorithm = algorithms[0] };
+	struct layout other = *layout_of(&many);
+	struct algorithm a = many;
+	char title[16];
+
+	switch (bound) {
+	case INSTANCES:
+		for (int i = c->n_origins; i < RECORDING_ORIGINS; i++)
+			p += recording_put_origin(c, &origin, 0, p);
+		recording_chunk_init(c);
+		return p + recording_put_origin(c, &origin, 0, p);
+	case CONNECTIONS:
+		for (int i = c->n_conns; i < RECORDING_CONNS; i++)
+			p += recording_put_event(c, i, 0, &(struct bbr_event){ .seq = i }, p);
+		memcpy(p, event, sizeof(event));
+		return p + sizeof(event);
+	case ALGORITHMS:
+		for (int i = c->n_algorithms; i < RECORDING_ALGORITHMS; i++)
+			p += recording_put_algorithm(c, layout_of(algorithms[0]), false, p);
+		recording_chunk_init(c);
+		return p + recording_put_algorithm(c, layout_of(algorithms[0]), false, p);
+	case DESCRIPTIONS:
+		other.algorithm = &a;
+		other.description = malloc(DESCRIPTION_MAX);
+		a.title = title;
+		for (int i = 0; i <= LAYOUTS_READ_MAX; i++) {
+			snprintf(title, sizeof(title), "%d", i);
+			other.description_size = description_write(&other, other.description);
+			other.id = crc32(0, other.description, other.description_size);
+			if (i < LAYOUTS_READ_MAX)
+				layout_read(other.description, other.description_size);
+		}
+		p += recording_put_algorithm(c, &other, true, p);
+		free(other.description);
+		return p;
+	default:
+		strcpy(origin.name, " ");
+		return p + recording_put_origin(c, &origin, 0, p);
+	}
+}
+
+/* What is beyond a bound is left out, with the bound's name; the file is whole, and so are its totals. */
+static void bounds_have_names(void **state)
+{
+	static const char *const said[] = {
+		[INSTANCES] = "more than 256 instances in a chunk",
+		[CONNECTIONS] = "more than 4096 connections in a chunk",
+		[ALGORITHMS] = "more than 16 algorithms in a chunk",
+		[DESCRIPTIONS] = "more than 64 descriptions of other algorithms",
+		[NONE] = "skipped damaged records after record 3, in the chunk at byte 0",
+	};
+	struct recording_chunk *c = malloc(sizeof(*c));
+	struct recording_reader *r = malloc(sizeof(*r));
+	__u8 *raw = malloc(RECORDING_SIZE_MAX), *p;
+	struct origin origin = { .name = "one", .id = 1, .algorithm = algorithms[0] };
+
+	(void)state;
+	for (int bound = 0; bound <= NONE; bound++) {
+		struct watch_totals totals = { .counters.seq = RECORDING_CONNS + 10 };
+		unsigned int n = 0;
+
+		p = raw;
+		recording_chunk_init(c);
+		p += recording_put_algorithm(c, layout_of(algorithms[0]), false, p);
+		p += recording_put_origin(c, &origin, 0, p);
+		p += recording_put_event(c, 0, 0, &(struct bbr_event){ .kind = BBR_EV_ACK }, p);
+		p = put_one_more(bound, c, p);
+		p += recording_put_event(c, 0, 0, &(struct bbr_event){ .kind = BBR_EV_ACK }, p);
+		totals.counters.received[BBR_EV_ACK] = totals.counters.seq;
+		p += recording_put_totals(&totals, RECORDING_END, p);
+		capture_begin();
+		recording_read_fd(r, file_of_chunk(raw, p - raw), "file");
+		while (recording_next(r, -1) == RECORDING_NEXT_EVENT)
+			n++;
+		capture_end();
+		layout_forget();
+		assert_non_null(strstr(captured_messages(), said[bound]));
+		assert_null(strstr(captured_messages(), "cut off"));
+		assert_int_equal(n, bound == CONNECTIONS ? RECORDING_CONNS : 1);
+		assert_int_equal(recording_totals(r).counters.seq, totals.counters.seq);
+		assert_int_equal(recording_totals(r).counters.drops_unknown,
+				 totals.counters.seq - n);
+		close(r->fd);
+		recording_release(r);
+	}
+	capture_free();
+	free(raw);
+	free(r);
 	free(c);
 }
 
@@ -671,6 +780,7 @@ int main(void)
 		cmocka_unit_test(many_connections_are_left_out),
 		cmocka_unit_test(many_connections_are_sampled_and_counted),
 		cmocka_unit_test(nobody_says_what_events_consist_of),
+		cmocka_unit_test(bounds_have_names),
 		cmocka_unit_test(many_runs_are_dated),
 	};
 
