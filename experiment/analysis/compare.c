@@ -48,7 +48,7 @@ static void compare_units(struct comparison *to, const struct contrast *c, __u32
 
 /* The metric of a block, if any of its connections has it. */
 struct block_value {
-	double value;
+	double value, step; /* see observations_step() */
 	bool is_known;
 };
 
@@ -63,7 +63,9 @@ static void find_block_values(struct block_value *values, const struct compariso
 		for (end = i; end < all.n && all.at[end].unit == all.at[i].unit;)
 			end++;
 		values[all.at[i].unit] = (struct block_value){
-			observations_estimate(of->metric, &all.at[i], end - i), true
+			observations_estimate(of->metric, &all.at[i], end - i),
+			observations_step(of->metric, &all, &all.at[i], end - i),
+			true,
 		};
 	}
 	observations_free(&all);
@@ -82,12 +84,17 @@ static __u32 block_of_round(const struct experiment *e, __u32 round, __u32 arm)
 /*
  * The paired t test. Each round of blocks has each arm once, so what differs from round to round is
  * in both arms. A round is left out if either block has no value.
+ *
+ * Blocks of few connections have few values, and all rounds may differ by the same amount by chance,
+ * such as one failed connection. So the error is at least that of values which are known to a step.
+ * If each round has one connection more on the same side, that is a verdict from six rounds on, as
+ * with the sign test.
  */
 static void compare_rounds(struct comparison *to, const struct experiment *e,
 			   const struct block_value *control, const struct block_value *treated,
 			   __u32 rounds)
 {
-	double sum = 0, squares = 0, errors, error, size;
+	double sum = 0, squares = 0, steps = 0, errors, error, size;
 	__u32 n = 0;
 
 	for (__u32 i = 0; i < rounds; i++) {
@@ -104,6 +111,7 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 		step = b->value - a->value - sum;
 		sum += step / n;
 		squares += step * (b->value - a->value - sum);
+		steps += variance_of_step(a->step) + variance_of_step(b->step);
 	}
 	to->control.units = to->treated.units = n;
 	to->control.has_value = to->treated.has_value = n;
@@ -116,9 +124,9 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 	if (!to->control.value && !to->treated.value)
 		return;
 	errors = student_quantile(TWO_SIDED, n - 1);
-	error = without_rounding(sqrt(squares / (n - 1) / n), size);
+	error = sqrt(fmax(squares / (n - 1), steps / n) / n);
 	to->lack = COMPARE_EQUAL;
-	if (!sum && !error)
+	if (!steps)
 		return;
 	to->low = sum - errors * error;
 	to->high = sum + errors * error;
@@ -171,8 +179,6 @@ const char *compare_lack_text(enum compare_lack lack, enum rows_unit by)
 		[COMPARE_FEW_ROUNDS] = "too few rounds of blocks",
 	};
 
-	if (lack == COMPARE_EQUAL && by == ROWS_BY_BLOCK)
-		return "the same in both blocks of all rounds";
 	if (lack == COMPARE_FEW_UNITS && by == ROWS_BY_PREFIX)
 		return "too few prefixes";
 	return texts[lack];

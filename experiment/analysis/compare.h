@@ -23,7 +23,7 @@ enum compare_lack {
 	COMPARE_HAS_ALL,
 	COMPARE_NO_CONNECTIONS, /* an arm has none with this metric, so there is no difference */
 	COMPARE_NOTHING, /* it is 0 in both arms */
-	COMPARE_EQUAL, /* it is the same in all connections, or blocks */
+	COMPARE_EQUAL, /* it is the same in all connections */
 	COMPARE_FEW_UNITS, /* connections or prefixes */
 	COMPARE_FEW_CONNECTIONS, /* for this quantile */
 	COMPARE_FEW_ROUNDS,

@@ -191,15 +191,23 @@ double without_rounding(double value, double size)
 	return fabs(value) > ROUNDING * fabs(size) ? value : 0;
 }
 
+/* The variance of the difference if each arm is known to one connection more or less. */
+static double variance_of_steps(const struct contrast *c, double factor, const double of[2])
+{
+	double step = is_mean(c) ? c->arm[0].all.apart : 1;
+
+	return variance_of_step(factor * step / of[0]) + variance_of_step(step / of[1]);
+}
+
 /*
  * The difference in standard errors. Averages both variances; by_draw weighs as much as DRAW_WEIGHT
  * equal units.
  */
 static double standardised(const struct contrast *c, double difference, double by_units,
-			   double by_draw)
+			   double by_draw, double least)
 {
 	double weight = c->effective_units / (c->effective_units + DRAW_WEIGHT);
-	double variance = weight * by_units + (1 - weight) * by_draw;
+	double variance = fmax(weight * by_units + (1 - weight) * by_draw, least);
 
 	return variance > 0 ? difference / sqrt(variance) : 0;
 }
@@ -208,6 +216,7 @@ static double test_means(const struct contrast *c, double factor, double shift)
 {
 	const struct contrast_arm *a = &c->arm[0], *b = &c->arm[1];
 	double mean[2] = { factor * a->estimate, b->estimate - shift };
+	double of[2] = { a->of, b->of };
 	double all = (mean[0] * a->of + mean[1] * b->of) / (a->of + b->of);
 	double variance = factor * factor * a->variance + b->variance - 2 * factor * c->covariance;
 	double drawn = squares(&b->sums, all + shift);
@@ -215,7 +224,7 @@ static double test_means(const struct contrast *c, double factor, double shift)
 	if (factor > 0)
 		drawn += factor * factor * squares(&a->sums, all / factor);
 	return standardised(c, without_rounding(mean[1] - mean[0], fmax(fabs(shift), a->estimate)),
-			    variance, variance_of_draw(c, drawn));
+			    variance, variance_of_draw(c, drawn), variance_of_steps(c, factor, of));
 }
 
 /* ---- the test of quantiles */
@@ -314,7 +323,7 @@ static double test_quantiles(const struct contrast *c, double factor, double shi
 	p = (share[0] * n[0] + share[1] * n[1]) / (n[0] + n[1]);
 	drawn = sum_of_squares(c, x, share, p, &variance);
 	return standardised(c, without_rounding(share[0] - share[1], 1), variance,
-			    variance_of_draw(c, drawn));
+			    variance_of_draw(c, drawn), variance_of_steps(c, 1, n));
 }
 
 double contrast_test(const struct contrast *c, double factor, double shift)
@@ -374,7 +383,7 @@ static double test_drawn(const struct contrast *c, const struct drawn *drawn, __
 		squares += r * r;
 	}
 	return standardised(c, value[1] / of[1] - value[0] / of[0], variance,
-			    squares / (of[0] * of[1]));
+			    squares / (of[0] * of[1]), variance_of_steps(c, 1, of));
 }
 
 static int ascending(const void *a, const void *b)
@@ -443,8 +452,8 @@ static double find_shift(const struct contrast *c, double from, double to, doubl
 }
 
 /*
- * Rounding moves the ends a little, and if an arm's values are all equal, the interval is the
- * difference alone: it is in the interval in any case, and so is 0 if the test does not reject it.
+ * Rounding moves the ends a little: the difference is in the interval in any case, and so is 0 if the
+ * test does not reject it.
  */
 bool contrast_interval(const struct contrast *c, double errors, double *low, double *high)
 {

@@ -20,6 +20,8 @@
  *   if the arms were equal (Neyman 1923; the variance of the permutation test), the more so the
  *   fewer units there are, as Smyth (Statistical Applications in Genetics and Molecular Biology 3,
  *   2004) moderates variances.
+ * - It is not below what one connection more or less in each arm makes: the values of each arm may all
+ *   be equal, which is no proof that the next one is.
  * - If all connections of a unit have the same arm, and units are few or differ much in size, the
  *   test follows no known distribution. Its distribution is found by drawing the arms again (Chung
  *   and Romano, Annals of Statistics 41, 2013).

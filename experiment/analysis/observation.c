@@ -83,6 +83,26 @@ static void spread(struct observation *at, size_t n, bool has_clock)
 	}
 }
 
+/* See observations.apart. Compares each value with all lower ones. */
+static double find_apart(struct observation *at, size_t n)
+{
+	double sum = 0, lower = 0, pairs = 0;
+	size_t end;
+
+	qsort(at, n, sizeof(*at), by_value);
+	for (size_t i = 0; i < n; i = end) {
+		double value = at[i].value, ties;
+
+		for (end = i + 1; end < n && at[end].value - value <= ROUNDING * at[end].value;)
+			end++;
+		ties = end - i;
+		sum += ties * (i * value - lower);
+		pairs += ties * i;
+		lower += ties * value;
+	}
+	return pairs ? sum / pairs : 0;
+}
+
 static size_t count(const struct rows *rows, const struct metric *metric, int size_class,
 		    struct observation *to)
 {
@@ -109,6 +129,7 @@ struct observations observations_collect(const struct metric *metric, const stru
 	struct observations to = { .at = mem_new(rows->n, sizeof(*to.at)) };
 	size_t all = count(rows, metric, size_class, to.at);
 
+	to.apart = find_apart(to.at, all);
 	if (metric->quantile != METRIC_MEAN)
 		spread(to.at, all, metric->of->has_clock);
 	for (size_t i = 0; i < all; i++)
@@ -300,4 +321,23 @@ double observations_estimate(const struct metric *metric, const struct observati
 	estimate = mean_between(&d, from, from + 1);
 	distribution_free(&d);
 	return estimate;
+}
+
+double observations_step(const struct metric *metric, const struct observations *of,
+			 const struct observation *at, size_t n)
+{
+	double p = metric->quantile, half = 0.5 / n, all = 0, step;
+	struct distribution d;
+
+	if (p == METRIC_MEAN) {
+		for (size_t i = 0; i < n; i++)
+			all += at[i].of;
+		return of->apart / all;
+	}
+	d = distribution_make(at, n);
+	step = (distribution_quantile(&d, fmin(p + half, 1)) -
+		distribution_quantile(&d, fmax(p - half, 0))) /
+	       2;
+	distribution_free(&d);
+	return step;
 }

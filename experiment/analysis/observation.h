@@ -28,6 +28,7 @@ struct observation {
 struct observations {
 	struct observation *at;
 	size_t n;
+	double apart; /* the mean difference of two that differ, in all arms; 0: none do */
 };
 
 /*
@@ -59,5 +60,18 @@ double distribution_quantile(const struct distribution *d, double p); /* 0 < p <
 
 /* The mean, or a quantile of few. n > 0. */
 double observations_estimate(const struct metric *metric, const struct observation *at, size_t n);
+
+/*
+ * The limits of that estimate's precision are this far from it: one typical connection more or less
+ * for a mean, and half a rank for a quantile. 0 if no connections differ.
+ */
+double observations_step(const struct metric *metric, const struct observations *of,
+			 const struct observation *at, size_t n);
+
+/* The variance of what may be anywhere between such limits (GUM 4.3.7). */
+static inline double variance_of_step(double step)
+{
+	return step * step / 3;
+}
 
 #endif

@@ -175,7 +175,7 @@ static void test_rounds_are_pairs(void **state)
 	for (__u32 block = 0; block < 10; block++) {
 		int arm = experiment_block_arm(switchback.seed, 2, block);
 
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 30; i++)
 			add(&rows, arm, block,
 			    10000 * (1 + block / 2) + 100 * arm + (block / 2 % 2) * 10 * arm);
 	}
@@ -188,6 +188,46 @@ static void test_rounds_are_pairs(void **state)
 	assert_int_equal(c.verdict, COMPARE_WORSE);
 	assert_true(fabs(c.control.value - 30000) < 1e-6);
 	rows_free(&rows);
+}
+
+/* Each block of arm 1 has one connection that failed, no block of arm 0 has one. */
+static struct comparison compare_failures(__u32 rounds, bool are_equal)
+{
+	struct rows rows = {};
+	struct comparison c;
+
+	for (__u32 block = 0; block < 2 * rounds; block++) {
+		int arm = experiment_block_arm(switchback.seed, 2, block);
+		int n = 30 + (are_equal ? 0 : (int)block % 3);
+
+		for (int i = 0; i < n; i++) {
+			add(&rows, arm, block, 10000);
+			if (arm && !i)
+				rows.at[rows.n - 1].end = EXPERIMENT_RESET;
+		}
+	}
+	c = compare_rows("failed", &rows, &switchback, 1);
+	rows_free(&rows);
+	assert_int_equal(c.lack, COMPARE_HAS_ALL);
+	return c;
+}
+
+/*
+ * In each round one arm has one failure more. By the sign test that is a chance of 1 in 16 with five
+ * rounds, and of 1 in 32 with six. All rounds differ by the same amount, or nearly, which says nothing
+ * about the error.
+ */
+static void test_rounds_that_differ_by_one_connection(void **state)
+{
+	(void)state;
+	for (int are_equal = 0; are_equal < 2; are_equal++)
+		for (__u32 rounds = COMPARE_MIN_ROUNDS; rounds < 10; rounds++) {
+			struct comparison c = compare_failures(rounds, are_equal);
+
+			assert_true(fabs(c.difference - 1 / 31.0) < 2e-3);
+			assert_true(c.high - c.low > 1 / 31.0);
+			assert_int_equal(c.verdict, rounds < 6 ? COMPARE_UNDECIDED : COMPARE_WORSE);
+		}
 }
 
 static void test_a_round_without_its_pair_does_not_count(void **state)
@@ -360,6 +400,14 @@ static void test_all_values_equal(void **state)
 		assert_int_equal(c.verdict, COMPARE_WORSE);
 		assert_true(c.low <= c.difference && c.difference <= c.high);
 		assert_true(fabs(c.difference + 10e6) < 3e6);
+		assert_true(c.high - c.low > 1e4);
+	}
+	for (int i = 0; i < 400; i++)
+		rows.at[i].end = rows.at[i].arm ? EXPERIMENT_RESET : EXPERIMENT_CLOSED;
+	for (int design = 0; design < 2; design++) {
+		c = compare_rows("failed", &rows, design ? &switchback : &ab, 1);
+		assert_int_equal(c.verdict, COMPARE_WORSE);
+		assert_true(c.low < 0.999 && c.difference == 1 && c.high > 1.001);
 	}
 	rows_free(&rows);
 }
@@ -399,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_intervals_hold_the_truth),
 		cmocka_unit_test(test_what_can_be_shown),
 		cmocka_unit_test(test_rounds_are_pairs),
+		cmocka_unit_test(test_rounds_that_differ_by_one_connection),
 		cmocka_unit_test(test_a_round_without_its_pair_does_not_count),
 		cmocka_unit_test(test_parts_of_connections_from_before_their_block),
 		cmocka_unit_test(test_lacks),
