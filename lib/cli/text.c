@@ -139,7 +139,7 @@ static bool is_visible_text(const char *text)
 	size_t len;
 
 	for (; *text; text += len) {
-		len = visible_char(text);
+		len = text_visible_char(text);
 		if (!len)
 			return false;
 	}
@@ -159,7 +159,7 @@ const char *text_shell_word(const char *text)
 	word = made_room(4 * strlen(text) + sizeof("$''"));
 	to = stpcpy(word, is_visible ? "'" : "$'");
 	for (; *text; text += len) {
-		len = visible_char(text);
+		len = text_visible_char(text);
 		if (len && *text != '\'' && (is_visible || *text != '\\')) {
 			memcpy(to, text, len);
 			to += len;
