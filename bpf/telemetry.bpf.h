@@ -237,6 +237,8 @@ static __attribute__((noinline)) void report_ack_to_all(struct watched_conn *con
 	for (u64 left = active, i = 0; left && i < BBR_SUBSCRIBERS; left >>= 1, i++)
 		if (left & 1)
 			report_ack_to(i, conn, sk, state_of(sk), ctx);
+	if (active >> BBR_SUBSCRIBERS) /* no monitor's, so no lease ends them */
+		__sync_fetch_and_and(&watch.active, (1ull << BBR_SUBSCRIBERS) - 1);
 }
 
 /*

@@ -115,7 +115,10 @@ struct experiment_control {
 	__u64 decisions; /* written to the log so far */
 	/* Counted by the program. */
 	__u64 assigned[EXPERIMENT_ARMS]; /* connections */
-	/* The kernel did not give them the arm: they are left alone. */
+	/*
+	 * The kernel did not give them the arm: they are left alone. One that used the arm's own
+	 * congestion control, which was unloaded just then, has reno: nothing else gives it back.
+	 */
 	__u64 refused[EXPERIMENT_ARMS];
 	__u64 chosen; /* the application had chosen for itself: left alone */
 	__u64 no_memory; /* more were open than the ring has places: left alone */

@@ -27,8 +27,10 @@ static inline u32 bbr_probe_rtt_cwnd(const struct bbr *b, const struct shell_soc
 
 static inline void bbr_leave_probe_rtt(struct bbr *b, struct shell_sock *sk)
 {
+	u32 cwnd = bbr_bound_cwnd(sk, max_u32(IN(sk, cwnd), b->prior_cwnd));
+
 	b->min_rtt_stamp = IN(sk, now_ms); /* min_rtt is valid for min_rtt_win from now on */
-	bbr_put_cwnd(sk, bbr_bound_cwnd(sk, max_u32(IN(sk, cwnd), b->prior_cwnd)));
+	bbr_put_cwnd(sk, min_u32(cwnd, IN(sk, snd_cwnd_clamp)));
 	if (b->full_bw_reached)
 		bbr_enter_probe_bw(b, sk, BBR_R_PROBE_RTT_DONE);
 	else

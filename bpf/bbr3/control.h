@@ -16,19 +16,22 @@
 #define BBR_LEAST_PACING_GAIN 16 /* 1/16: the minimum of drain_gain, the lowest of all (params.h) */
 
 /*
- * At Google's minimum of 1 byte/s a connection stands still. A gain below a parameter's minimum was
- * written past bbrctl: then only the bounds limit the rate.
+ * At Google's minimum of 1 byte/s a connection stands still. A gain or a margin that leaves nothing
+ * of a bandwidth was written past bbrctl: then only the bounds limit the rate.
  */
 static inline u64 bbr_bw_to_pacing_rate(const struct shell_sock *sk, u64 bw, u32 gain)
 {
-	u64 rate = max_u64(bbr_rate_bytes_per_sec(sk, bw, gain), 1);
+	u64 rate = bbr_rate_bytes_per_sec(sk, bw, gain);
 
-	return bbr_limit_rate(sk, unlikely(gain < BBR_LEAST_PACING_GAIN) ? ~0ull : rate);
+	if (unlikely(!rate || gain < BBR_LEAST_PACING_GAIN))
+		rate = bw ? ~0ull : 1;
+	return bbr_limit_rate(sk, rate);
 }
 
+/* Google's cuts off what 32 bits do not hold, so 10,240 packets in 40 us would become nothing. */
 static inline void bbr_init_pacing_rate_from_rtt(struct bbr *b, struct shell_sock *sk)
 {
-	u32 bw = bbr_first_bw(b, sk);
+	u32 bw = min_u64(bbr_first_bw(b, sk), ~0u);
 
 	SET(sk, pacing_rate, bbr_bw_to_pacing_rate(sk, bw, PARAM(sk, startup_pacing_gain)));
 }

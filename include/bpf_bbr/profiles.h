@@ -50,6 +50,7 @@ struct bbr_clamped_head {
  */
 #define INSTANCE_MAP_ASSIGNED ".data.assigned" /* struct assigned_places */
 #define ASSIGNED_PLACES 64
+#define ASSIGNED_CLOCKS_MS 16 /* so much later another CPU may have read its clock */
 #define ASSIGNED_LASTS_MS 1000 /* a profile that no connection has taken by then expires */
 
 struct assigned_profile {
@@ -67,10 +68,12 @@ static inline __u64 assigned_owner(__u64 cookie, __u64 now_ns)
 	return (now_ns >> 20) << 32 | (__u32)~cookie;
 }
 
-/* True if a place with this owner is free for the other one. */
+/* True if a place with this owner is free for the other one, whose clock may have been read before. */
 static inline int assigned_is_free(__u64 owner, __u64 other)
 {
-	return !owner || (__u32)((other >> 32) - (owner >> 32)) > ASSIGNED_LASTS_MS;
+	__u32 age_ms = (other >> 32) - (owner >> 32);
+
+	return !owner || age_ms + ASSIGNED_CLOCKS_MS > ASSIGNED_LASTS_MS + ASSIGNED_CLOCKS_MS;
 }
 
 struct assigned_places {

@@ -307,10 +307,40 @@ void param_add_range_json(struct json *j, const char *key, const struct param *p
 #define SLOW_KBIT 100
 #define BURST_BITS (8 * 65536)
 
+#define GAIN_ONE 256 /* of a gain: 1 */
+
+/* NULL: the algorithm has no such parameter. */
+static const __u32 *values_of(const struct param_set *set, const char *key, __u32 *n)
+{
+	const struct param *param = param_find(set->algorithm, key, strlen(key));
+
+	*n = param ? param->n : 0;
+	return param ? &set->value[param->first] : NULL;
+}
+
+/* True if no gain makes up for the margin, so that each cycle measures less than the one before. */
+static bool never_probes(const struct param_set *set)
+{
+	__u32 most = 0, n, ignored;
+	const __u32 *fixed = values_of(set, "pacing_rate", &ignored);
+	const __u32 *margin = values_of(set, "pacing_margin", &ignored);
+	const __u32 *gains = values_of(set, "probe_bw_gains", &n);
+
+	if (!margin || !gains || (fixed && *fixed))
+		return false;
+	for (__u32 i = 0; i < n; i++)
+		most = gains[i] > most ? gains[i] : most;
+	return most * (100 - *margin) < GAIN_ONE * 100;
+}
+
 void param_warn(const char *whose, const struct param_set *old, const struct param_set *set)
 {
 	char text[PARAM_TEXT_LEN];
 
+	if (never_probes(set) && !(old && never_probes(old)))
+		err("%s: no gain of probe_bw_gains exceeds 1 after pacing_margin: the estimate of "
+		    "the bandwidth falls from cycle to cycle, to some packets per RTT",
+		    whose);
 	param_for_each (param, set->algorithm) {
 		__u32 value = set->value[param->first];
 

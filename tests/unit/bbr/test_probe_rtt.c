@@ -521,6 +521,20 @@ TEST(restart_from_idle_may_end_probe_rtt)
 	assert_int_equal(f->sk.pacing_rate, 1000000);
 }
 
+/* A route may limit the window (cwnd lock), and no ACK comes before the packets go out. */
+TEST(restart_from_idle_never_exceeds_the_sockets_window)
+{
+	FIXTURE;
+
+	finish(f);
+	f->sk.app_limited = 1;
+	f->sk.snd_cwnd_clamp = 20;
+	f->p.min_cwnd[0] = 1000;
+	bbr_tx_start(&f->b, &f->sk);
+	assert_int_equal(f->b.mode, BBR_PROBE_BW);
+	assert_int_equal(f->sk.cwnd, 20);
+}
+
 TEST(restart_from_idle_keeps_probe_rtt_until_its_time)
 {
 	FIXTURE;
@@ -592,6 +606,7 @@ int main(void)
 		T(probe_rtt_ends_in_startup_if_the_pipe_was_never_full),
 		T(probe_rtt_does_not_end_before_its_clock_runs),
 		T(restart_from_idle_may_end_probe_rtt),
+		T(restart_from_idle_never_exceeds_the_sockets_window),
 		T(restart_from_idle_keeps_probe_rtt_until_its_time),
 		T(the_gains_of_probe_rtt_are_one),
 	};

@@ -30,6 +30,15 @@ TEST(gain_of_no_parameter_paces_nothing)
 	assert_true(bbr_bw_to_pacing_rate(&f->sk, BW, 16) < RATE / 15);
 }
 
+TEST(margin_of_no_parameter_paces_nothing)
+{
+	FIXTURE;
+
+	f->p.pacing_margin[0] = 100;
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, BW, 256), f->sk.max_pacing_rate);
+	assert_int_equal(bbr_bw_to_pacing_rate(&f->sk, 0, 256), 1);
+}
+
 TEST(rate_is_capped_at_the_sockets_maximum)
 {
 	FIXTURE;
@@ -77,6 +86,17 @@ TEST(first_rate_is_of_cwnd_and_srtt)
 	/* 100 packets in 12800 us is BW: x 1000 x 710 / 256 x 0.99 */
 	assert_int_equal(f->sk.pacing_rate, 21450805);
 	assert_true(f->b.has_seen_rtt);
+}
+
+/* 256 packets a microsecond are 2^32. */
+TEST(first_rate_has_no_more_than_32_bits_of_bw)
+{
+	FIXTURE;
+
+	f->sk.cwnd = 10240;
+	f->sk.srtt_us = 40 << 3;
+	bbr_init_pacing_rate_from_rtt(&f->b, &f->sk);
+	assert_true(f->sk.pacing_rate > 100000000000);
 }
 
 TEST(first_rate_without_rtt_is_of_1_ms)
@@ -218,10 +238,12 @@ int main(void)
 		T(rate_is_bw_times_gain_less_one_percent),
 		T(no_rate_is_0),
 		T(gain_of_no_parameter_paces_nothing),
+		T(margin_of_no_parameter_paces_nothing),
 		T(rate_is_capped_at_the_sockets_maximum),
 		T(rate_is_capped_by_max_pacing_rate),
 		T(new_bound_lowers_the_rate_at_once),
 		T(first_rate_is_of_cwnd_and_srtt),
+		T(first_rate_has_no_more_than_32_bits_of_bw),
 		T(first_rate_without_rtt_is_of_1_ms),
 		T(rate_follows_bw_once_the_pipe_is_full),
 		T(rate_only_grows_before),

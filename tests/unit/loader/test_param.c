@@ -240,6 +240,29 @@ static void slow_rates_are_warned_of(void **state)
 	capture_free();
 }
 
+/* 1.25 at a margin of 20 % is 1. Of a fixed rate nothing depends on the gains. */
+static void gains_below_the_margin_are_warned_of(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_algorithms; i++) {
+		struct param_set set = param_set_default(algorithms[i]), old;
+
+		if (!param_find(set.algorithm, "pacing_margin", 13))
+			continue;
+		assert_int_equal(param_assign("pacing_margin=20%", &set), EXIT_DONE);
+		assert_string_equal(warnings(NULL, &set), "");
+		assert_int_equal(param_assign("pacing_margin=21%", &set), EXIT_DONE);
+		assert_non_null(strstr(warnings(NULL, &set), "one: no gain of probe_bw_gains exceeds 1"));
+		old = set;
+		assert_string_equal(warnings(&old, &set), "");
+		if (param_find(set.algorithm, "pacing_rate", 11)) {
+			assert_int_equal(param_assign("pacing_rate=1mbit", &set), EXIT_DONE);
+			assert_string_equal(warnings(NULL, &set), "");
+		}
+	}
+	capture_free();
+}
+
 static void sizes_are_in_binary_steps(void **state)
 {
 	static const char *const wrong[] = { "2g", "1073741825", "1.0001k", "1kbit", "-1", "" };
@@ -332,6 +355,7 @@ int main(void)
 		cmocka_unit_test(json_has_numbers_of_the_unit),
 		cmocka_unit_test(every_table_is_whole_and_comes_back_from_text),
 		cmocka_unit_test(slow_rates_are_warned_of),
+		cmocka_unit_test(gains_below_the_margin_are_warned_of),
 		cmocka_unit_test(sizes_are_in_binary_steps),
 		cmocka_unit_test(what_a_route_sets_is_refused_with_a_reason),
 		cmocka_unit_test(every_range_ends_where_it_says),
