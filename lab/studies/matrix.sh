@@ -119,6 +119,7 @@ bbrctl -j status --name lab_hidden
 echo cubic | ip netns exec hidden tee /proc/sys/net/ipv4/tcp_congestion_control
 # shellcheck disable=SC2086 # two processes
 kill $hidden
+# shellcheck disable=SC2086 # two processes
 wait $hidden 2>/dev/null
 ip netns del hidden
 bbrctl unload --name lab_hidden
