@@ -236,7 +236,8 @@ static inline void end_outcome(struct subject *s, struct tcp_sock *tp, u64 now, 
 	if (!o)
 		return;
 	take_firsts(o, s, tp, now);
-	if (end == EXPERIMENT_CLOSED) /* our FIN counts as a byte that was acknowledged */
+	/* Our FIN counts as a byte that was acknowledged, unless that was before a seam. */
+	if (end == EXPERIMENT_CLOSED && s->before.acked < tp->bytes_acked)
 		s->before.acked++;
 	count(o, s, tp, now);
 	o->end = end;
@@ -648,6 +649,7 @@ int bbr_exp_move(struct bpf_iter__tcp *ctx)
 		return 0;
 	}
 	s->arm = move_to;
+	s->waits = false; /* the block has another arm */
 	__sync_fetch_and_add(&control.moved, 1);
 	return 0;
 }

@@ -461,6 +461,7 @@ bool contrast_interval(const struct contrast *c, double errors, double *low, dou
 	double most = 4 * (largest(c) - smallest(c)) + largest(c) + 1;
 	double here = contrast_test(c, 1, 0), is = contrast_difference(c);
 	double p = c->metric->quantile, n = c->arm[0].all.n + c->arm[1].all.n;
+	double size = fmax(c->arm[0].estimate, c->arm[1].estimate);
 
 	/*
 	 * Of the connections beyond the quantile, on its rarer side, equal arms have so few that all
@@ -470,8 +471,8 @@ bool contrast_interval(const struct contrast *c, double errors, double *low, dou
 		return false;
 	if (contrast_test(c, 1, -most) <= errors || contrast_test(c, 1, most) >= -errors)
 		return false;
-	*low = fmin(is, without_rounding(find_shift(c, -most, most, errors), largest(c)));
-	*high = fmax(is, without_rounding(find_shift(c, -most, most, -errors), largest(c)));
+	*low = fmin(is, without_rounding(find_shift(c, -most, most, errors), size));
+	*high = fmax(is, without_rounding(find_shift(c, -most, most, -errors), size));
 	if (here <= errors)
 		*low = fmin(*low, 0);
 	if (here >= -errors)

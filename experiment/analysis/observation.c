@@ -86,21 +86,25 @@ static void spread(struct observation *at, size_t n, bool has_clock)
 /* See observations.apart. Compares each value with all lower ones. */
 static double find_apart(struct observation *at, size_t n)
 {
-	double sum = 0, lower = 0, pairs = 0;
+	double sum = 0, lower = 0, pairs = 0, least = INFINITY, most = 0;
 	size_t end;
 
 	qsort(at, n, sizeof(*at), by_value);
 	for (size_t i = 0; i < n; i = end) {
 		double value = at[i].value, ties;
 
-		for (end = i + 1; end < n && at[end].value - value <= ROUNDING * at[end].value;)
-			end++;
+		for (end = i; end < n && at[end].value - value <= ROUNDING * at[end].value; end++) {
+			least = fmin(least, at[end].value / at[end].of);
+			most = fmax(most, at[end].value / at[end].of);
+		}
 		ties = end - i;
 		sum += ties * (i * value - lower);
 		pairs += ties * i;
 		lower += ties * value;
 	}
-	return pairs ? sum / pairs : 0;
+	if (most - least <= ROUNDING * most)
+		return 0;
+	return pairs ? sum / pairs : at[0].value; /* the same bytes, but of more or fewer */
 }
 
 static size_t count(const struct rows *rows, const struct metric *metric, int size_class,

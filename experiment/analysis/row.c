@@ -88,6 +88,11 @@ void row_from_outcome(struct row *row, const struct experiment *e,
 		.continued = outcome->continued,
 		.rtts = outcome->rtts,
 	};
+	/* Clocks of two CPUs differ a little, and a retransmission counts even if sending it fails. */
+	if (row->last_ns < row->begin_ns)
+		row->last_ns = row->begin_ns;
+	if (row->retransmitted > row->sent)
+		row->retransmitted = row->sent;
 	memcpy(row->raddr, outcome->raddr, sizeof(row->raddr));
 	memcpy(row->laddr, outcome->laddr, sizeof(row->laddr));
 	memcpy(row->first_us, outcome->first_us, sizeof(row->first_us));

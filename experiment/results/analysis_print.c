@@ -19,14 +19,9 @@ static void print_scope(FILE *out, const struct study *s)
 {
 	const struct experiment_scope *scope = &s->experiment.scope;
 	char address[ADDRESS_TEXT_LEN];
-	bool is_v4 = !scope->dst[0] && !scope->dst[1] && scope->dst[2];
 
-	fputs("scope: remote ", out);
-	format_address(address, sizeof(address), scope->dst);
-	if (scope->dst_len)
-		fprintf(out, "%s/%u", address, scope->dst_len - (is_v4 ? 96 : 0));
-	else
-		fputs("any", out);
+	format_prefix(address, sizeof(address), scope->dst, scope->dst_len);
+	fprintf(out, "scope: remote %s", scope->dst_len ? address : "any");
 	if (s->cgroup)
 		fprintf(out, ", cgroup %s", s->cgroup);
 	if (scope->dport)

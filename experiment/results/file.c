@@ -15,6 +15,9 @@
 #define FORMAT "bpf-bbr experiment"
 #define COLUMNS_MAX 128 /* of a file, known or not */
 #define FILE_VALUE_LEN 96
+#define MAX_LINE 65536 /* more than COLUMNS_MAX values */
+#define MAX_ERRNO 4095
+#define NO_ARM "there is no such arm"
 
 /* ---- the names in a file: columns of rows, and keys of the experiment */
 
@@ -34,6 +37,7 @@ struct file_field {
 	enum file_kind kind;
 	size_t at, size;
 	bool may_be_unknown; /* 0 is unknown, and written as nothing */
+	bool rises; /* a counter that is never below what it was before */
 	__u64 least, most; /* of a number as it is in the file; most 0: whatever its bytes hold */
 };
 
@@ -41,12 +45,13 @@ struct file_field {
 
 #define MEMBER(of, member) offsetof(struct of, member), sizeof(((struct of *)0)->member)
 #define ROW_IN(name, kind, member, least, most) \
-	{ name, kind, MEMBER(row, member), false, least, most }
+	{ name, kind, MEMBER(row, member), false, false, least, most }
 #define ROW(name, kind, member) ROW_IN(name, kind, member, 0, 0)
-#define ROW_MAYBE(name, kind, member) { name, kind, MEMBER(row, member), true, 0, 0 }
+#define ROW_MAYBE(name, kind, member) { name, kind, MEMBER(row, member), true, false, 0, 0 }
 #define KEY_IN(name, kind, member, least, most) \
-	{ name, kind, MEMBER(study, member), false, least, most }
+	{ name, kind, MEMBER(study, member), false, false, least, most }
 #define KEY(name, kind, member) KEY_IN(name, kind, member, 0, 0)
+#define KEY_RISES(name, member) { name, FILE_NUMBER, MEMBER(study, member), false, true, 0, 0 }
 
 /* clang-format off */
 static const struct file_field columns[] = { /* of struct row */
@@ -112,19 +117,19 @@ static const struct file_field keys[] = { /* of struct study */
 };
 
 #define KEY_ASSIGNED(i)                                                                            \
-	KEY("assigned" #i, FILE_NUMBER, control.assigned[i]),                                        \
-	KEY("refused" #i, FILE_NUMBER, control.refused[i]),                                          \
-	KEY("refused" #i "_errno", FILE_NUMBER, control.refused_error[i])
+	KEY_RISES("assigned" #i, control.assigned[i]),                                               \
+	KEY_RISES("refused" #i, control.refused[i]),                                                 \
+	KEY_IN("refused" #i "_errno", FILE_NUMBER, control.refused_error[i], 0, MAX_ERRNO)
 
-static const struct file_field counters[] = { /* of struct study */
-	KEY("until_ns", FILE_NUMBER, until_ns),
+static const struct file_field counters[] = { /* of struct study; the first begins them anew */
+	KEY_RISES("until_ns", until_ns),
 	KEY_ASSIGNED(0), KEY_ASSIGNED(1), KEY_ASSIGNED(2), KEY_ASSIGNED(3),
-	KEY("chosen", FILE_NUMBER, control.chosen),
-	KEY("no_memory", FILE_NUMBER, control.no_memory),
-	KEY("moved", FILE_NUMBER, control.moved),
-	KEY("lost", FILE_NUMBER, control.lost),
-	KEY("outcomes", FILE_NUMBER, control.outcomes),
-	KEY("overwritten", FILE_NUMBER, overwritten),
+	KEY_RISES("chosen", control.chosen),
+	KEY_RISES("no_memory", control.no_memory),
+	KEY_RISES("moved", control.moved),
+	KEY_RISES("lost", control.lost),
+	KEY_RISES("outcomes", control.outcomes),
+	KEY_RISES("overwritten", overwritten),
 	KEY("open", FILE_NUMBER, open),
 	{},
 };
@@ -311,19 +316,28 @@ void file_write_counters(FILE *out, const struct study *s)
 
 /* ---- reading */
 
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+
 struct reading {
 	const char *path;
 	unsigned long long line;
 	const struct file_field *column[COLUMNS_MAX]; /* NULL: not known */
 	int columns; /* 0: the line with their names is still to come */
-	bool has_format, has[sizeof(keys) / sizeof(keys[0])]; /* of the keys */
+	/* The lines where they are; 0: nowhere so far, or since the counters began anew. */
+	unsigned long long format, key[N(keys)], counter[N(counters)];
 	struct study *study;
+	char text[MAX_LINE]; /* of the line */
 };
 
 static int refuse(const struct reading *r, const char *what, const char *which)
 {
 	return err_refused("%s: line %llu: %s%s%s", r->path, r->line, what, which ? ": " : "",
 			   which ? which : "");
+}
+
+static int refuse_file(const struct reading *r)
+{
+	return err_refused("%s: bbrmon experiment -w did not write this file", r->path);
 }
 
 static const struct file_field *find(const struct file_field *f, const char *name)
@@ -334,28 +348,66 @@ static const struct file_field *find(const struct file_field *f, const char *nam
 }
 
 /* The rows were checked against the experiment's keys, so only counters may come after them. */
+static int note_key(struct reading *r, const char *key, unsigned long long *line)
+{
+	if (r->columns)
+		return refuse(r, "must be above the names of the columns", key);
+	if (*line)
+		return refuse(r, "appears twice", key);
+	*line = r->line;
+	return EXIT_DONE;
+}
+
+/* True if the name has the number of an arm that the experiment does not have. */
+static bool is_of_no_arm(const struct reading *r, const char *name)
+{
+	const char *arm = strpbrk(name, "0123456789");
+
+	return arm && strtoul(arm, NULL, 10) >= r->study->experiment.arms;
+}
+
+/* Takes a counter. If a file has several of them, the last ones hold: each time all begin anew. */
+static int read_counter(struct reading *r, const struct file_field *f, const char *value)
+{
+	const char *at = (const char *)r->study + f->at;
+	__u64 before = get(f, at);
+
+	if (f == counters)
+		memset(r->counter, 0, sizeof(r->counter));
+	if (r->counter[f - counters])
+		return refuse(r, "appears twice", f->name);
+	r->counter[f - counters] = r->line;
+	if (!parse_value(value, f, r->study))
+		return refuse(r, "a wrong value", f->name);
+	if (f->rises && get(f, at) < before)
+		return refuse(r, "less than further above", f->name);
+	/* Above the names of the columns, not all keys are known. */
+	if (r->columns && get(f, at) && is_of_no_arm(r, f->name))
+		return refuse(r, NO_ARM, f->name);
+	return EXIT_DONE;
+}
+
 static int read_key(struct reading *r, char *key)
 {
 	const struct file_field *f;
 	char *value = strchr(key, '=');
+	int ret;
 
 	if (!value)
 		return EXIT_DONE; /* a comment */
 	*value++ = 0;
 	if (!strcmp(key, "format")) {
-		r->has_format = !strcmp(value, FORMAT);
-		return EXIT_DONE;
+		ret = note_key(r, key, &r->format);
+		return ret || !strcmp(value, FORMAT) ? ret : refuse_file(r);
 	}
-	f = find(keys, key);
-	if (f && r->columns)
-		return refuse(r, "must be above the names of the columns", key);
-	if (f && r->has[f - keys])
-		return refuse(r, "appears twice", key);
+	f = find(counters, key);
 	if (f)
-		r->has[f - keys] = true;
-	else
-		f = find(counters, key);
-	return !f || parse_value(value, f, r->study) ? EXIT_DONE : refuse(r, "a wrong value", key);
+		return read_counter(r, f, value);
+	f = find(keys, key);
+	if (!f)
+		return EXIT_DONE; /* of a later version */
+	ret = note_key(r, key, &r->key[f - keys]);
+	return ret || parse_value(value, f, r->study) ? ret : refuse(r, "a wrong value", key);
 }
 
 static bool has_column(const struct reading *r, const struct file_field *f)
@@ -385,9 +437,50 @@ static int read_names(struct reading *r, char *line)
 	return EXIT_DONE;
 }
 
+/* What round trips cannot be. */
+static bool has_wrong_rtts(const struct row *row)
+{
+	if (!row->rtts)
+		return row->rtt_min_us || row->rtt_mean_us || row->rtt_above_p95_us;
+	return !row->rtt_min_us || row->rtt_mean_us < row->rtt_min_us;
+}
+
+/* A transfer that has reached a size has reached all smaller ones, and not later. */
+static bool has_wrong_firsts(const struct row *row)
+{
+	for (int i = 1; i < EXPERIMENT_FIRSTS; i++)
+		if (row->first_us[i] &&
+		    (!row->first_us[i - 1] || row->first_us[i - 1] > row->first_us[i]))
+			return true;
+	return false;
+}
+
+/* Each value was checked. Returns what they cannot be together; NULL: all is well. */
+static const char *what_is_wrong(const struct experiment *e, const struct row *row)
+{
+	bool is_switchback = e->design == EXPERIMENT_SWITCHBACK;
+
+	if (row->arm >= e->arms)
+		return "the arm's number is too large";
+	if (is_switchback && row->arm != experiment_block_arm(e->seed, e->arms, row->block))
+		return "the block has another arm, by the seed";
+	if (!is_switchback && (row->block || row->continued || row->end == EXPERIMENT_SEAM))
+		return "only a switchback has blocks";
+	if (row->end == EXPERIMENT_OPEN)
+		return "the connection has not ended";
+	if (row->last_ns < row->begin_ns)
+		return "last_ns is below begin_ns";
+	if (row->retransmitted > row->sent)
+		return "more bytes were retransmitted than sent";
+	if (row->rtt_above_p95_us < row->rtt_above_p50_us || has_wrong_rtts(row))
+		return "the round trips contradict each other";
+	return has_wrong_firsts(row) ? "the times of the first bytes contradict each other" : NULL;
+}
+
 static int read_row(struct reading *r, char *line)
 {
 	struct row row = {};
+	const char *wrong;
 	char *value;
 	int i = 0;
 
@@ -399,66 +492,148 @@ static int read_row(struct reading *r, char *line)
 	}
 	if (i < r->columns)
 		return refuse(r, "too few values", NULL);
-	if (row.arm >= r->study->experiment.arms)
-		return refuse(r, "the arm's number is too large", NULL);
+	wrong = what_is_wrong(&r->study->experiment, &row);
+	if (wrong)
+		return refuse(r, wrong, NULL);
 	rows_add(&r->study->rows, &row);
 	return EXIT_DONE;
 }
 
-/* Each value was checked on its line. Without one of these the answer would be another one. */
-static int check_head(const struct reading *r)
-{
-	static const char *const needed[] = {
-		"design", "unit", "arms", "seed", "prefix4", "prefix6"
-	};
+/* ---- the experiment as a whole */
 
-	if (!r->has_format)
-		return err_refused("%s: bbrmon experiment -w did not write this file", r->path);
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!r->has[find(keys, needed[i]) - keys])
-			return refuse(r, "a key is missing above this line", needed[i]);
+/* Names this line; 0: the last one that was read. */
+static int refuse_line(struct reading *r, unsigned long long line, const char *what,
+		       const char *which)
+{
+	r->line = line ? line : r->line;
+	return refuse(r, what, which);
+}
+
+static int refuse_key(struct reading *r, const char *what, const char *key)
+{
+	return refuse_line(r, r->key[find(keys, key) - keys], what, key);
+}
+
+static bool is_within(const __u32 addr[4], int bits)
+{
+	__u32 mask[4];
+
+	prefix_mask(mask, bits);
+	for (int i = 0; i < 4; i++)
+		if (addr[i] & ~mask[i])
+			return false;
+	return true;
+}
+
+/* Each arm has a name of its own, and nothing is known of an arm that is not there. */
+static int check_arms(struct reading *r)
+{
+	const struct experiment *e = &r->study->experiment;
+	char label[24], cc[24];
+
+	for (const struct file_field *f = keys; f->name; f++)
+		if (r->key[f - keys] && !strncmp(f->name, "arm", 3) && is_of_no_arm(r, f->name))
+			return refuse_key(r, NO_ARM, f->name);
+	for (const struct file_field *f = counters; f->name; f++)
+		if (get(f, (const char *)r->study + f->at) && is_of_no_arm(r, f->name))
+			return refuse_line(r, r->counter[f - counters], NO_ARM, f->name);
+	for (__u32 i = 0; i < e->arms; i++) {
+		snprintf(label, sizeof(label), "arm%u", i);
+		snprintf(cc, sizeof(cc), "arm%u_cc", i);
+		if (!e->arm[i].label[0])
+			return refuse_key(r, "an arm has no name", label);
+		if (!e->arm[i].cc[0])
+			return refuse_key(r, "an arm has no congestion control", cc);
+		for (__u32 k = 0; k < i; k++)
+			if (!strcmp(e->arm[i].label, e->arm[k].label))
+				return refuse_key(r, "another arm has this name", label);
+	}
 	return EXIT_DONE;
 }
 
-static int read_line(struct reading *r, char *line, size_t len)
+/*
+ * Each value was checked on its line. Without one of these, or with two that contradict each other,
+ * the answer would be another one.
+ */
+static int check_head(struct reading *r)
+{
+	static const char *const needed[] = { "name", "design",	 "unit",   "arms",
+					      "seed", "prefix4", "prefix6" };
+	const struct experiment *e = &r->study->experiment;
+	bool is_switchback = e->design == EXPERIMENT_SWITCHBACK;
+
+	if (!r->format)
+		return refuse_file(r);
+	for (size_t i = 0; i < N(needed); i++)
+		if (!r->key[find(keys, needed[i]) - keys])
+			return refuse(r, "a key is missing above this line", needed[i]);
+	if (e->design == EXPERIMENT_CANARY && e->arms != 2)
+		return refuse_key(r, "a canary has two", "arms");
+	if (is_switchback != !!e->block)
+		return refuse_key(r, "a switchback has blocks, no other design has", "block_ns");
+	if (e->washout && e->washout >= e->block)
+		return refuse_key(r, "must be shorter than a block", "washout_ns");
+	if (!is_within(e->scope.dst, e->scope.dst_len))
+		return refuse_key(r, "too few for scope_remote", "scope_remote_bits");
+	if (e->scope.mark && !e->scope.has_mark)
+		return refuse_key(r, "scope_has_mark is 0", "scope_mark");
+	for (const struct file_field *f = find(keys, "guard0"); f->name; f++)
+		if (r->key[f - keys] && e->design != EXPERIMENT_CANARY)
+			return refuse_key(r, "only a canary has guards", f->name);
+	return check_arms(r);
+}
+
+static int take_line(struct reading *r)
 {
 	int ret;
 
-	r->line++;
-	if (strlen(line) != len)
-		return refuse(r, "a zero byte", NULL);
-	if (line[0] == '#')
-		return read_key(r, line + 1 + strspn(line + 1, " "));
+	if (r->text[0] == '#')
+		return read_key(r, r->text + 1 + strspn(r->text + 1, " "));
 	if (r->columns)
-		return read_row(r, line);
+		return read_row(r, r->text);
 	ret = check_head(r);
-	return ret ? ret : read_names(r, line);
+	return ret ? ret : read_names(r, r->text);
+}
+
+/* Reads one line; *more: there was one. What is behind the last line's end is left out. */
+static int read_line(struct reading *r, FILE *in, bool *more)
+{
+	size_t n = 0;
+	int c;
+
+	r->line++;
+	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+		if (!c)
+			return refuse(r, "a zero byte", NULL);
+		if (n == MAX_LINE - 1)
+			return refuse(r, "longer than 64 KiB", NULL);
+		r->text[n++] = c;
+	}
+	if (ferror(in))
+		return err_refused("cannot read %s: %s", r->path, strerror(errno));
+	r->text[n] = 0;
+	*more = c != EOF;
+	r->study->is_cut = c == EOF && n; /* the writer was stopped: a number may be cut, too */
+	return EXIT_DONE;
 }
 
 int file_read(const char *path, struct study *s)
 {
 	struct reading r = { .path = path, .study = s };
 	FILE *in = fopen(path, "re");
-	int ret = EXIT_DONE;
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t len;
+	bool more = true;
+	int ret;
 
 	if (!in)
 		return err_refused("cannot read %s: %s", path, strerror(errno));
 	privileges_narrow(0); /* anybody may have written what is read from here on */
-	while (!ret && (len = getline(&line, &room, in)) > 0) {
-		s->is_cut = line[len - 1] != '\n';
-		if (s->is_cut)
-			break; /* the writer was stopped: the numbers may be cut, too */
-		line[len - 1] = 0;
-		ret = read_line(&r, line, len - 1);
-	}
-	if (!ret && len < 0 && !feof(in))
-		ret = err_refused("cannot read %s: %s", path, strerror(errno));
+	do {
+		ret = read_line(&r, in, &more);
+		if (!ret && more)
+			ret = take_line(&r);
+	} while (!ret && more);
 	if (!ret && !r.columns)
-		ret = err_refused("%s: bbrmon experiment -w did not write this file", path);
-	free(line);
+		ret = refuse_file(&r);
 	fclose(in);
 	return ret;
 }

@@ -15,6 +15,7 @@
 
 #include <json-c/json.h>
 
+#include "address.h"
 #include "cli/err.h"
 #include "experiment/results/study.h"
 #include "experiment/analysis/guard.h"
@@ -96,7 +97,7 @@ static void take_row(struct input *in, const struct study *s, struct row *row, _
 		.number = s->rows.n,
 		.connection = s->rows.n,
 		.arm = take_below(in, e->arms),
-		.end = take_below(in, EXPERIMENT_ENDS),
+		.end = 1 + take_below(in, EXPERIMENT_ENDS - 1),
 		.raddr = { 0, 0, htonl(0xffff), htonl(take_below(in, 64) << 8) },
 		.busy_us = take_time(in, step),
 		.acked = take_number(in),
@@ -107,14 +108,25 @@ static void take_row(struct input *in, const struct study *s, struct row *row, _
 		row->block = take_below(in, MAX_BLOCK);
 		row->arm = experiment_block_arm(e->seed, e->arms, row->block);
 		row->continued = take_below(in, 8) == 7;
+	} else if (row->end == EXPERIMENT_SEAM) {
+		row->end = EXPERIMENT_CLOSED;
 	}
 	row->retransmitted = take_below(in, 4) ? 0 : take_number(in);
 	row->sent = row->acked + row->retransmitted;
+	if (row->sent < row->retransmitted)
+		row->sent = row->retransmitted;
 	row->timeouts = take_below(in, 16) ? 0 : take_number(in);
 	row->rtt_mean_us = row->rtt_min_us + take_below(in, 8) * step;
 	row->rtt_above_p95_us = take_below(in, 8) * step;
-	for (int i = 0; i < EXPERIMENT_FIRSTS; i++)
-		row->first_us[i] = take_time(in, step);
+	if (!row->rtts || !row->rtt_min_us)
+		row->rtts = row->rtt_min_us = row->rtt_mean_us = row->rtt_above_p95_us = 0;
+	for (int i = 0; i < EXPERIMENT_FIRSTS; i++) {
+		__u32 us = take_time(in, step);
+
+		if (!us)
+			break;
+		row->first_us[i] = us + (i ? row->first_us[i - 1] : 0);
+	}
 }
 
 /* Each row that the input has is there several times, so that a small input is an experiment. */
@@ -129,16 +141,18 @@ static FILE *make_file(struct input *in, char **text, size_t *size)
 	CHECK(out);
 	e->design = take_below(in, EXPERIMENT_DESIGNS);
 	e->unit = take_below(in, 2);
-	e->arms = 2 + take_below(in, EXPERIMENT_ARMS - 1);
+	e->arms = 2 + take_below(in, e->design == EXPERIMENT_CANARY ? 1 : EXPERIMENT_ARMS - 1);
 	e->seed = take_below(in, 256);
-	e->block = take_number(in);
+	e->block = e->design == EXPERIMENT_SWITCHBACK ? 1 + take_below(in, 255) : 0;
 	step = 1 + take_below(in, 3) * 4000;
 	times = 1 + take_below(in, 16);
 	s.until_ns = take_number(in);
 	s.control.refused[1] = take_below(in, 2);
 	s.control.refused_error[1] = take_below(in, 64);
-	for (int i = 0; i < EXPERIMENT_ARMS; i++)
-		snprintf(e->arm[i].label, sizeof(e->arm[i].label), "arm%d", i);
+	for (__u32 i = 0; i < e->arms; i++) {
+		snprintf(e->arm[i].label, sizeof(e->arm[i].label), "arm%u", i);
+		strcpy(e->arm[i].cc, "cubic");
+	}
 	file_write_head(out, &s);
 	while (in->left && s.rows.n + times <= MAX_ROWS) {
 		take_row(in, &s, &row, step);
@@ -176,6 +190,7 @@ static void check_comparison(const struct comparison *c)
 	CHECK(c->low <= c->difference && c->difference <= c->high);
 	CHECK(isfinite(c->low) && isfinite(c->high) && isfinite(c->detectable));
 	CHECK((c->verdict != COMPARE_UNDECIDED) == (c->low > 0 || c->high < 0));
+	CHECK(c->low < c->high && c->detectable > 0);
 }
 
 static void check_curve(const struct curve *c)
@@ -259,6 +274,33 @@ static void check_guard(const char *of, const struct study *s, const struct anal
 		CHECK(*c >= ' ' && *c <= '~');
 }
 
+/* What the reader accepts of a row has a sense, whatever the file has. */
+static void check_row(const struct experiment *e, const struct row *row)
+{
+	CHECK(row->arm < e->arms && row->end > EXPERIMENT_OPEN && row->end < EXPERIMENT_ENDS);
+	CHECK(row->begin_ns <= row->last_ns && row->retransmitted <= row->sent);
+	CHECK(!row->rtts == !row->rtt_min_us && row->rtt_min_us <= row->rtt_mean_us);
+	if (e->design == EXPERIMENT_SWITCHBACK)
+		CHECK(row->arm == experiment_block_arm(e->seed, e->arms, row->block));
+	else
+		CHECK(!row->block && !row->continued && row->end != EXPERIMENT_SEAM);
+}
+
+static void check_experiment(const struct experiment *e)
+{
+	__u32 mask[4];
+
+	CHECK(e->arms >= 2 && e->arms <= EXPERIMENT_ARMS);
+	CHECK((e->design == EXPERIMENT_SWITCHBACK) == !!e->block);
+	CHECK(!e->washout || e->washout < e->block);
+	CHECK(e->scope.has_mark || !e->scope.mark);
+	prefix_mask(mask, e->scope.dst_len);
+	for (int i = 0; i < 4; i++)
+		CHECK(!(e->scope.dst[i] & ~mask[i]));
+	for (__u32 i = 0; i < EXPERIMENT_ARMS; i++)
+		CHECK(!e->arm[i].label[0] == (i >= e->arms));
+}
+
 static void check_study(struct study *s)
 {
 	static const char *const of[] = { "retransmitted < 1.2x", "rtt_p95 < +10ms",
@@ -266,8 +308,11 @@ static void check_study(struct study *s)
 
 	struct analysis a;
 
-	analyse(&a, s);
 	CHECK(s->experiment.design < EXPERIMENT_DESIGNS);
+	check_experiment(&s->experiment);
+	for (size_t i = 0; i < s->rows.n; i++)
+		check_row(&s->experiment, &s->rows.at[i]);
+	analyse(&a, s);
 	designs[s->experiment.design]++;
 	by_prefix += a.units.by == ROWS_BY_PREFIX;
 	for (int i = 0; i < a.n; i++)

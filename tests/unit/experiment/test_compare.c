@@ -412,6 +412,37 @@ static void test_all_values_equal(void **state)
 	rows_free(&rows);
 }
 
+/* An interval is no point, whatever else the connections have. */
+static void test_no_interval_is_a_point(void **state)
+{
+	struct rows rows = {};
+	struct comparison c;
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		add(&rows, i % 2, i / 50, 16000);
+		rows.at[i].acked = 100000 + i / 2 % 10 * 100;
+		rows.at[i].busy_us = 16000;
+		rows.at[i].arm = experiment_block_arm(switchback.seed, 2, i / 50);
+		rows.at[i].sent = 100000 << rows.at[i].arm;
+		rows.at[i].retransmitted = 1448;
+	}
+	/* The same bytes, of more in one arm: no values differ, but shares do. */
+	for (int design = 0; design < 2; design++) {
+		c = compare_rows("retransmitted", &rows, design ? &switchback : &ab, 1);
+		assert_int_equal(c.verdict, COMPARE_BETTER);
+		assert_true(c.high - c.low > 1e-4);
+	}
+	/* One with a rate of 2^60 bytes in 4 ms. */
+	rows.at[0].acked = 1ull << 60;
+	rows.at[0].busy_us = 4000;
+	for (int i = 0; i < 400; i++)
+		rows.at[i].arm = i % 2;
+	c = compare_rows("goodput_p50", &rows, &ab, 1);
+	assert_true(c.low < -1e4 && c.high > 1e4 && c.high < 1e6);
+	rows_free(&rows);
+}
+
 /* Each arm is compared with arm 0 alone. */
 static void test_more_arms(void **state)
 {
@@ -454,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_equal_values),
 		cmocka_unit_test(test_steps_of_a_clock),
 		cmocka_unit_test(test_all_values_equal),
+		cmocka_unit_test(test_no_interval_is_a_point),
 		cmocka_unit_test(test_more_arms),
 		cmocka_unit_test(test_size_classes),
 	};

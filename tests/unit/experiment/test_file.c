@@ -96,12 +96,12 @@ static struct study make_study(void)
 		.begin_ns = 10,
 		.last_ns = 1ull << 50,
 		.acked = 1ull << 45,
-		.sent = 2,
-		.retransmitted = 3,
+		.sent = 3,
+		.retransmitted = 2,
 		.busy_us = 4,
 		.rwnd_us = 5,
 		.sndbuf_us = 6,
-		.block = 7,
+		.block = 8,
 		.netns = ~0u,
 		.timeouts = 8,
 		.raddr = { 0, 0, htonl(0xffff), htonl(0x0a000001) },
@@ -267,8 +267,8 @@ static void test_what_it_is_not(void **state)
 	refuses(text, ",443,", ",");
 	refuses(text, "18446744073709551615,1,", "18446744073709551616,1,");
 	refuses(text, "18446744073709551615,1,", "18446744073709551615,2,");
-	refuses(text, ",seam,7,10,1125899906842624,1,", ",seam,7,10,1125899906842624,2,");
-	refuses(text, ",seam,7,", ",seam,1048577,");
+	refuses(text, ",seam,8,10,1125899906842624,1,", ",seam,8,10,1125899906842624,2,");
+	refuses(text, ",seam,8,", ",seam,1048577,");
 	/* The experiment is known before the first row. Only counters may follow. */
 	for (const char *key = strstr(text, "# name"); key < strstr(text, "\nnumber,");
 	     key = strchr(key, '\n') + 1) {
@@ -281,11 +281,147 @@ static void test_what_it_is_not(void **state)
 	}
 	refuses_at(text, "first_1m_us\n", "first_1m_us\n# arms=200\n", false);
 	refuses_at(text, "first_1m_us\n", "first_1m_us\n# arms=0\n", false);
-	/* A zero byte hides what is behind it. */
-	text[len - 3] = 0;
-	free(message_of(text, len));
+	refuses_at(text, "# name=e\n", "# format=bpf-bbr experiment\n# name=e\n", false);
+	refuses_at(text, "first_1m_us\n", "first_1m_us\n# format=bpf-bbr experiment\n", false);
 	free(text);
 	study_free(&s);
+}
+
+/* Keys, values of a row or counters that are right, but not together. */
+static void test_contradictions(void **state)
+{
+	struct study s = make_study(), back;
+	size_t len;
+	char *text = text_of(&s, &len), *twice;
+
+	(void)state;
+	refuses_at(text, "remote=::\n# scope_remote_bits=0",
+		   "remote=1.2.3.4\n# scope_remote_bits=3", false);
+	refuses_at(text, "remote=::", "remote=1.2.3.4", false);
+	refuses_at(text, "remote=::\n# scope_remote_bits=0",
+		   "remote=fd00::1\n# scope_remote_bits=64", false);
+	refuses(text, "scope_mark=0", "scope_mark=5");
+	refuses(text, "block_ns=60000000000", "block_ns=0");
+	refuses(text, "washout_ns=0", "washout_ns=60000000000");
+	refuses_at(text, "design=switchback", "design=ab", false);
+	refuses(text, "arm1=b", "arm1=a");
+	refuses_at(text, "# name=e\n", "", false);
+	refuses_at(text, "# arm1=b\n", "", false);
+	refuses_at(text, "# arm1_cc=bpf_bbr\n", "", false);
+	refuses_at(text, "# seed=7\n", "# seed=7\n# arm2=c\n", false);
+	refuses_at(text, "# seed=7\n", "# seed=7\n# arm3_profile=p\n", false);
+	refuses_at(text, "# seed=7\n", "# seed=7\n# guard1=failed < 1x\n", false);
+	refuses(text, "18446744073709551615,1,", "18446744073709551615,0,");
+	refuses(text, ",seam,8,", ",seam,7,");
+	refuses(text, ",seam,8,", ",open,8,");
+	refuses(text, ",8,10,1125899906842624,", ",8,10,9,");
+	refuses(text, ",3,2,8,4,", ",2,3,8,4,");
+	refuses(text, ",9,10,11,12,13,", ",0,10,11,12,13,");
+	refuses(text, ",9,10,11,12,13,", ",9,,11,12,13,");
+	refuses(text, ",9,10,11,12,13,", ",9,10,9,12,13,");
+	refuses(text, ",9,10,11,12,13,", ",9,10,11,14,13,");
+	refuses(text, ",14,15,", ",14,13,");
+	refuses(text, ",14,15,", ",,15,");
+	refuses_at(text, "# chosen=0\n", "# chosen=0\n# chosen=0\n", false);
+	refuses(text, "# name=e\n", "# assigned3=7\n# name=e\n");
+	refuses(text, "assigned2=0", "assigned2=1");
+	refuses(text, "refused3=0", "refused3=1");
+	refuses(text, "refused1_errno=0", "refused1_errno=4294967295");
+	/* The counters again, as --follow writes them. */
+	assert_true(asprintf(&twice, "%s%s", text, strstr(text, "# until_ns=")) > 0);
+	assert_int_equal(read_text(twice, strlen(twice), &back), EXIT_DONE);
+	study_free(&back);
+	*strstr(strstr(twice, "lost=5") + 1, "lost=5") = '#';
+	strcpy(strrchr(twice, '#'), "# lost=4\n");
+	free(message_of(twice, strlen(twice)));
+	free(twice);
+	free(text);
+	study_free(&s);
+}
+
+/* Without blocks a row is in none. A canary has two arms. */
+static void test_contradictions_without_blocks(void **state)
+{
+	struct study s = make_study(), back;
+	size_t len;
+	char *text;
+
+	(void)state;
+	s.experiment.design = EXPERIMENT_CANARY;
+	s.experiment.block = 0;
+	strcpy(s.experiment.guard[0], "failed < 1x");
+	for (size_t i = 0; i < s.rows.n; i++) {
+		s.rows.at[i].block = 0;
+		s.rows.at[i].continued = false;
+		s.rows.at[i].end = EXPERIMENT_CLOSED;
+	}
+	text = text_of(&s, &len);
+	assert_int_equal(read_text(text, len, &back), EXIT_DONE);
+	study_free(&back);
+	refuses(text, ",closed,0,10,1125899906842624,0,", ",closed,1,10,1125899906842624,0,");
+	refuses(text, ",closed,0,10,1125899906842624,0,", ",closed,0,10,1125899906842624,1,");
+	refuses(text, ",closed,", ",seam,");
+	refuses(text, "washout_ns=0", "washout_ns=1");
+	refuses(text, "block_ns=0", "block_ns=1");
+	refuses(text, "arms=2", "arms=3");
+	free(text);
+	study_free(&s);
+}
+
+/* An IPv6 prefix may look nearly like an IPv4 one. */
+static void test_the_scope(void **state)
+{
+	struct study s = make_study();
+	struct analysis a;
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	s.experiment.scope.dst[2] = htonl(1);
+	s.experiment.scope.dst_len = 96;
+	analyse(&a, &s);
+	analysis_print_text(out, &a);
+	fclose(out);
+	assert_non_null(strstr(text, "\nscope: remote ::1:0:0/96\n"));
+	analysis_free(&a);
+	free(text);
+	study_free(&s);
+}
+
+/* A file without lines, such as a device, is not read to its end. */
+static void test_lines_without_an_end(void **state)
+{
+	struct study s = make_study(), back;
+	char path[32], *text, *longer, many[70000];
+	size_t len;
+
+	(void)state;
+	text = text_of(&s, &len);
+	study_free(&s);
+	memset(many, 'x', sizeof(many));
+	many[sizeof(many) - 1] = 0;
+	for (int n = 60000; n < 70000; n += 9000) {
+		assert_true(asprintf(&longer, "%s#%.*s\n", text, n, many) > 0);
+		assert_int_equal(read_text(longer, strlen(longer), &back),
+				 n < 65536 ? EXIT_DONE : EXIT_REFUSED);
+		study_free(&back);
+		free(longer);
+	}
+	make_file(path, text, len);
+	assert_int_equal(truncate(path, 1ll << 40), 0);
+	back = (struct study){};
+	assert_int_equal(file_read(path, &back), EXIT_REFUSED);
+	study_free(&back);
+	unlink(path);
+	back = (struct study){};
+	assert_int_equal(file_read("/dev/zero", &back), EXIT_REFUSED);
+	/* A zero byte hides what is behind it, also in a line that the writer did not end. */
+	for (int i = 1; i < 4; i++) {
+		text[len - i] = 0;
+		free(message_of(text, len));
+	}
+	free(text);
 }
 
 /* ---- experiments made of recorded connections, with the same in both arms */
@@ -369,6 +505,10 @@ int main(void)
 		cmocka_unit_test(test_written_and_read_back),
 		cmocka_unit_test(test_no_cell_is_code),
 		cmocka_unit_test(test_what_it_is_not),
+		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_contradictions_without_blocks),
+		cmocka_unit_test(test_the_scope),
+		cmocka_unit_test(test_lines_without_an_end),
 		cmocka_unit_test(test_recorded_connections),
 		cmocka_unit_test(test_guards_on_recorded_connections),
 	};

@@ -128,8 +128,13 @@ static void test_a_row(void **state)
 	assert_int_equal(row.rtt_above_p50_us, 42);
 	assert_int_equal(row.rtt_above_p95_us, 8192 + 2048 * 8 / 10);
 	o.rtts = 0;
+	o.sent = 1000;
+	o.retransmitted = 1448;
+	o.last = o.begin - 1;
 	row_from_outcome(&row, &e, &o);
 	assert_int_equal(row.rtt_above_p95_us, 0);
+	assert_int_equal(row.retransmitted, 1000);
+	assert_int_equal(row.last_ns, row.begin_ns);
 	assert_int_equal(row.rtt_min_us, 0);
 }
 
