@@ -143,9 +143,9 @@ def test_an_experiment_draws_each_kind_once(key, end, side):
             assert [row["end"] for row in mine] == ["aborted", "closed"]
         assert ends[end]["cc"] == ("lab_bbr", "lab_v3")[int(mine[-1]["arm"])] and ends[end]["wrong_bytes"] == 0
         assert (ends["client"]["cc"] == "cubic") == (end == "server"), text
-        missing = IN_SYN if (kind, end) == ("fastopen", "client") else 0
-        sent = ends[end]["tcp_bytes"] - (end == "client") + (kind == "repair" and end == "client") * (BYTES // 2 + 1)
-        assert sum(int(row["acked_bytes"]) for row in mine) == sent - missing, (kind, mine)
+        sent = {"sockmap": BYTES // 2, "fastopen": BYTES - IN_SYN * (end == "client")}.get(kind, BYTES)
+        acked = sum(int(row["acked_bytes"]) for row in mine)
+        assert sent < acked < 1.01 * sent if kind == "tls" else acked == sent, (kind, mine)  # TLS adds a header to each record
     assert not rows
 
 

@@ -252,7 +252,8 @@ static void gains_below_the_margin_are_warned_of(void **state)
 		assert_int_equal(param_assign("pacing_margin=20%", &set), EXIT_DONE);
 		assert_string_equal(warnings(NULL, &set), "");
 		assert_int_equal(param_assign("pacing_margin=21%", &set), EXIT_DONE);
-		assert_non_null(strstr(warnings(NULL, &set), "one: no gain of probe_bw_gains exceeds 1"));
+		assert_non_null(
+			strstr(warnings(NULL, &set), "one: no gain of probe_bw_gains exceeds 1"));
 		old = set;
 		assert_string_equal(warnings(&old, &set), "");
 		if (param_find(set.algorithm, "pacing_rate", 11)) {
