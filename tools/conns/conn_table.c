@@ -127,12 +127,10 @@ static void set_mark(struct conn *c)
 
 /*
  * Most connections of a busy server are idle: snapshots find them unchanged. Many others are short.
- * So the history, and its memory, begins with an event that is not the first one, nor the last.
+ * So the history, and its memory, begins with the second event.
  */
 static bool says_more(const struct conn *c, const struct bbr_event *e)
 {
-	if (e->kind == BBR_EV_END)
-		return false;
 	return e->kind != BBR_EV_STATE || e->delivered != c->e.delivered || e->mode != c->e.mode ||
 	       e->lost != c->e.lost || e->bytes_retrans != c->e.bytes_retrans;
 }

@@ -181,9 +181,10 @@ static void print_watching(struct export *x, struct openmetrics *om, const struc
 	print_plain(om, "bbrmon_unwatched_seconds", OM_COUNTER, "seconds",
 		    "Time in which they were not, because bbrmon was stopped or had no place.",
 		    t->unwatched_ns / (double)NS_PER_S);
-	print_plain(om, "bbrmon_untracked_events", OM_COUNTER, NULL,
-		    "Events that were not counted because there was no place for their connection.",
-		    x->metrics.untracked);
+	print_plain(
+		om, "bbrmon_untracked_events", OM_COUNTER, NULL,
+		"Events that were not counted because there was no memory for their connection.",
+		x->metrics.untracked);
 }
 
 static void print_live(struct export *x, struct openmetrics *om)

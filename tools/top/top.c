@@ -68,6 +68,9 @@ static int run(struct top *t)
 	if (!ret && !screen_is_gone())
 		fprintf(stderr, "%llu connections, %llu events, %llu dropped\n",
 			t->table.next_serial, t->events, event_source_drops(&t->source));
+	if (t->table.no_row)
+		err("%llu events are not shown: there were more than %u connections at once",
+		    t->table.no_row, CONNS_MAX);
 	event_source_close(&t->source);
 	if (t->has_sockets)
 		sockets_close(&t->sockets);

@@ -782,6 +782,13 @@ def test_memory_for_many_connections(plain_bbrmon, write, tmp_path, verb):
     assert (large - small) * 1024 < BYTES_EACH[verb] * kept
 
 
+def test_connections_that_are_not_kept_are_counted(plain_bbrmon, write, tmp_path):
+    path = write(many_connections(40))
+    for args in ["top", "-bj", "-n", "1", "--speed", "0"], ["snapshot", "-s"], ["why", "--by", "netns"], ["export"]:
+        assert "bbrmon: 57856 events are " in plain_bbrmon(*args, "--read", path).err, args
+    assert f"bbrmon: {path}: 188928 events are left out" in plain_bbrmon("report", path, "-o", tmp_path / "page.html").err
+
+
 def test_says_how_it_goes(bbrmon, load, ns):
     """On a terminal bbrmon rewrites one line, and the summary says what each event took."""
     name = load()
