@@ -16,6 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <sys/stat.h>
+
 #include <netinet/tcp.h>
 
 #include "address.h"
@@ -794,6 +796,7 @@ bool filter_parse_words(struct filter *f, int n, char **words, const struct filt
 {
 	size_t len = 1, at = 0;
 	bool is_parsed;
+	struct stat st;
 	char *text;
 
 	for (int i = 0; i < n; i++)
@@ -802,6 +805,8 @@ bool filter_parse_words(struct filter *f, int n, char **words, const struct filt
 	for (int i = 0; i < n; i++)
 		at += sprintf(text + at, "%s%s", i ? " " : "", words[i]);
 	is_parsed = filter_parse(f, text, system, known);
+	if (!is_parsed && !known->recording && n && !stat(words[0], &st) && S_ISREG(st.st_mode))
+		remedy("%s is a file; if it is a recording, name it with --read", words[0]);
 	free(text);
 	return is_parsed;
 }

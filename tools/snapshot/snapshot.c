@@ -349,7 +349,7 @@ static const struct option_def options[] = {
 	  "with --by: show the first N groups (20), and the sum of the rest" },
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
 	  "show the end of a recording instead of live connections" },
-	{ "at", 0, "TIME", option_time, MEMBER(at_ns),
+	{ "at", 0, "TIME", option_until, MEMBER(at_ns),
 	  "show the state at this time after the recording's start: 10s" },
 	{},
 };
