@@ -361,7 +361,12 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct reading *r = options;
-	const struct conflict conflicts[] = { NO_EMPTY_PART(r->part), {} };
+	const struct conflict conflicts[] = {
+		NO_EMPTY_PART(r->part),
+		{ r->flow && !r->svg, "--flow", "it chooses the flow of a figure",
+		  "add --svg FILE" },
+		{},
+	};
 	int ret = refuse_conflicts("report", conflicts);
 
 	if (!r->config.read && argc > 1) {
