@@ -369,12 +369,6 @@ def test_set_to_the_same_is_nothing_to_do(bbrctl, load):
     assert values(bbrctl, "--name", name)["cwnd_gain"] == 3
 
 
-def test_the_last_of_two_values_counts(bbrctl, load):
-    name = load()
-    bbrctl("set", "--name", name, "bw_win=11", "bw_win=12")
-    assert values(bbrctl, "--name", name)["bw_win"] == 12
-
-
 def test_reset_of_single_keys_leaves_the_others(bbrctl, load):
     name = load("bw_win=11", "cwnd_gain=3", "min_rtt_win=3s")
     bbrctl("reset", "--name", name, "bw_win", "min_rtt_win")
