@@ -240,13 +240,21 @@ static void say_not_running(const char *name, const struct experiment_handle *li
 	fputc('\n', stderr);
 }
 
+int experiments_refuse(int error)
+{
+	err("cannot list experiments: %s", strerror(-error));
+	if (error == -EPERM)
+		remedy("run it as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN");
+	return EXIT_REFUSED;
+}
+
 int experiment_find(const char *name, struct experiment_handle *h)
 {
 	struct experiment_handle *list;
 	int n = experiments_list(&list), ret = EXIT_NOTHING;
 
 	if (n < 0)
-		return err_bpf(n, "cannot list experiments");
+		return experiments_refuse(n);
 	for (int i = 0; ret && i < n; i++) {
 		if (strcmp(list[i].config.name, name))
 			continue;

@@ -26,6 +26,9 @@ struct experiment_handle {
  * allowed to ask). Free *list with experiments_free().
  */
 int experiments_list(struct experiment_handle **list);
+
+/* Prints why it could not: -errno. Returns EXIT_REFUSED. */
+int experiments_refuse(int error);
 void experiments_free(struct experiment_handle *list, int n);
 
 /*

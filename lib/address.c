@@ -12,6 +12,13 @@
 #include "cli/json.h"
 #include "cli/units.h"
 
+#define V4_BITS 96 /* of ::ffff:0:0/96 */
+
+bool address_is_v4(const __u32 addr[4])
+{
+	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
+}
+
 /* The number after the slash; -1 if it is not a number or is above max. */
 static int prefix_len(const char *s, int max)
 {
@@ -62,6 +69,13 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 		return err_value(option, s,
 				 bits == 32 ? "a prefix length must be 0 to 32" :
 					      "a prefix length must be 0 to 128");
+	if (bits == 128 && len < V4_BITS && address_is_v4(addr)) {
+		err_value(option, s, "the prefix length of an IPv4 address in IPv6 is 96 to 128");
+		format_address(text, sizeof(text), addr);
+		if (len <= 32)
+			remedy("write it as IPv4: %s/%d", text, len);
+		return false;
+	}
 	prefix_mask(mask, 128 - bits + len);
 	/* The BPF program masks an address and compares the result with this. */
 	for (int i = 0; i < 4; i++)
@@ -122,13 +136,6 @@ int find_service(const char *name)
 	if (services)
 		fclose(services);
 	return port;
-}
-
-#define V4_BITS 96 /* of ::ffff:0:0/96 */
-
-bool address_is_v4(const __u32 addr[4])
-{
-	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
 }
 
 /* Like inet_ntop(), writes nothing if there is no room. */

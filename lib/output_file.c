@@ -152,6 +152,9 @@ int output_close(FILE *out, const char *path)
 
 	errno = 0;
 	failed = fflush(out) || ferror(out);
+	/* An earlier write failed, and why is not known any more: another one fails for it, too. */
+	if (failed && !errno && write(fileno(out), "\n", 1) == 1)
+		errno = EIO;
 	if (!is_stdout && fclose(out))
 		failed = true;
 	if (!failed)

@@ -7,6 +7,7 @@ int main(int argc, char **argv)
 {
 	int ret, closed;
 
+	streams_begin();
 	err_init(bbrctl.name, false);
 	ret = program_run(&bbrctl, argc, argv);
 	closed = output_close(stdout, NULL);

@@ -6,6 +6,7 @@
 #include "experiment/handle.h"
 #include "kernel/clock.h"
 #include "kernel/completers.h"
+#include "output_file.h"
 #include "verbs.h"
 
 static const struct verb *const verbs[] = {
@@ -41,8 +42,12 @@ static const struct program bbrmon = {
 
 int main(int argc, char **argv)
 {
+	int ret;
+
+	streams_begin();
 	err_init(bbrmon.name, false);
 	if (!clock_init())
 		return EXIT_REFUSED;
-	return program_run(&bbrmon, argc, argv);
+	ret = program_run(&bbrmon, argc, argv);
+	return ret ? ret : output_close(stdout, NULL);
 }

@@ -26,7 +26,7 @@ static int find_only(struct experiment_handle *h)
 	int n = experiments_list(&list);
 
 	if (n < 0)
-		return err_bpf(n, "cannot list experiments");
+		return experiments_refuse(n);
 	if (n == 1) {
 		*h = list[0];
 		free(list);

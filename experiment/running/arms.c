@@ -119,7 +119,7 @@ int arms_refuse_use(const char *cc, const char *profile)
 	int n = experiments_list(&list);
 
 	if (n < 0)
-		return err_bpf(n, "cannot list experiments");
+		return experiments_refuse(n);
 	user = experiment_with(list, n, cc, profile);
 	if (user) {
 		err("%s: is an arm of the experiment %s", profile ? profile : cc,
@@ -175,7 +175,7 @@ int plan_refuse_use(const struct plan *plan)
 	int n = experiments_list(&list), ret = EXIT_DONE;
 
 	if (n < 0)
-		return err_bpf(n, "cannot list experiments");
+		return experiments_refuse(n);
 	for (size_t i = 0; i < plan->n; i++)
 		for (int k = 0; !ret && k < n; k++)
 			ret = refuse_step(&plan->step[i], &list[k].config);

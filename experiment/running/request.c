@@ -225,6 +225,8 @@ static int parse_unit(const struct experiment_options *opt, struct experiment *e
 		return err_usage("--by %s: expected connection or prefix", opt->by);
 	e->unit = opt->by && !strcmp(opt->by, "prefix") ? EXPERIMENT_BY_PREFIX :
 							  EXPERIMENT_BY_CONNECTION;
+	if (opt->prefix && e->unit != EXPERIMENT_BY_PREFIX)
+		return err_usage("--prefix goes only with --by prefix");
 	if (opt->prefix && (sscanf(opt->prefix, "%2u,%3u%n", &v4, &v6, &end) != 2 ||
 			    opt->prefix[end] || !v4 || v4 > 32 || !v6 || v6 > 128)) {
 		err("--prefix %s: expected two lengths, such as 24,48", opt->prefix);

@@ -31,7 +31,7 @@ static int take_all(struct experiment_handle **list, int *n)
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	*n = experiments_list(list);
-	return *n < 0 ? err_bpf(*n, "cannot list experiments") : EXIT_DONE;
+	return *n < 0 ? experiments_refuse(*n) : EXIT_DONE;
 }
 
 static int verb_experiment_list(void *options, UNUSED int argc, UNUSED char **argv)

@@ -98,7 +98,7 @@ static int check_others(const struct experiment *e, const char *cgroup)
 	int n = experiments_list(&list), ret = EXIT_DONE;
 
 	if (n < 0)
-		return err_bpf(n, "cannot list experiments");
+		return experiments_refuse(n);
 	for (int i = 0; !ret && i < n; i++) {
 		const struct experiment *other = &list[i].config;
 

@@ -46,18 +46,41 @@ static int choose_arm(const struct experiment_handle *h, const char *label, int 
 	return EXIT_NOTHING;
 }
 
+/* A namespace without a name is net:[INODE] in the scope. A file needs a way to it. */
+static int take_netns(const char *netns, const struct machine *found, struct machine *m,
+		      const char *name)
+{
+	const struct machine_default *def;
+	__u32 inode;
+	int ret;
+
+	if (sscanf(netns, "net:[%u]", &inode) == 1) {
+		def = machine_default(found, inode);
+		netns = def ? def->netns : NULL;
+		if (!netns)
+			return err_refused("network namespace net:[%u] cannot be found from here",
+					   inode);
+	} else {
+		ret = netns_inode("default_in", netns, &inode);
+		if (ret)
+			return ret;
+	}
+	machine_add_default(m, netns, inode, name);
+	return EXIT_DONE;
+}
+
 /*
  * The scope as a file gives it to an instance: a cgroup, perhaps with conditions, or a whole
  * network namespace.
  */
-static int take_scope(const struct experiment_handle *h, struct machine *m, const char *name)
+static int take_scope(const struct experiment_handle *h, const struct machine *found,
+		      struct machine *m, const char *name)
 {
 	const struct experiment_scope *scope = &h->config.scope;
 	struct bbr_rule rule = scope_rule(scope);
 	char *root = cgroup_mount();
 	bool is_root = root && !strcmp(h->path, root);
 	struct attachment *at;
-	__u32 inode;
 	int ret = EXIT_DONE;
 
 	free(root);
@@ -65,9 +88,7 @@ static int take_scope(const struct experiment_handle *h, struct machine *m, cons
 		at = machine_add_attachment(m, h->path, name);
 		at->n = rule_terms(&rule, at->term);
 	} else if (is_root && !rule.dst_len && !rule.fields) {
-		ret = netns_inode("default_in", scope->netns_name, &inode);
-		if (!ret)
-			machine_add_default(m, scope->netns_name, inode, name);
+		ret = take_netns(scope->netns_name, found, m, name);
 	} else {
 		err("%s: the lines do not say which connections get %s: a file cannot select a "
 		    "part of a "
@@ -97,8 +118,9 @@ static void take_profile(struct machine_instance *inst, const struct profile_def
 
 /* Makes the instance that a file is to have: with the arm's profile, or as it is without one. */
 static int make_instance(const struct experiment_handle *h, const struct experiment_arm *arm,
-			 const struct machine_instance *loaded, struct machine *m)
+			 const struct machine *found, struct machine *m)
 {
+	const struct machine_instance *loaded = machine_instance(found, arm->cc);
 	struct machine_instance *inst = machine_add_instance(m, arm->cc);
 	const struct profile_definition *def =
 		profile_definitions_find(&loaded->profiles, arm->profile_name);
@@ -115,7 +137,7 @@ static int make_instance(const struct experiment_handle *h, const struct experim
 		take_profile(inst, &loaded->profiles.def[i]);
 	for (__u32 i = 0; !ret && !def && i < loaded->rules.n; i++)
 		ret = rule_list_insert(&inst->rules, i, &loaded->rules.rule[i]);
-	return ret ? ret : take_scope(h, m, arm->cc);
+	return ret ? ret : take_scope(h, found, m, arm->cc);
 }
 
 static int make_lines(const struct experiment_handle *h, const struct experiment_arm *arm,
@@ -141,7 +163,7 @@ static int make_lines(const struct experiment_handle *h, const struct experiment
 		return ret;
 	ret = machine_kernel_read(arm->cc, NULL, &found);
 	if (!ret)
-		ret = make_instance(h, arm, machine_instance(&found, arm->cc), &m);
+		ret = make_instance(h, arm, &found, &m);
 	if (!ret) {
 		out = mem_need(open_memstream(lines, &n));
 		machine_print(out, &m, &m.instance[0], "", false);

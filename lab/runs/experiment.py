@@ -284,10 +284,11 @@ def path_lines(point, receivers=()):
 def _load_line(name, params):
     """The line that loads an algorithm. The first word of a profile is its name, the others are values that it needs."""
     profile, *needs = params.get("profile", "default").split()
-    values = [*needs, *(f"{key}={value}" for key, value in params.items() if key != "profile")]
+    values = {**dict(need.split("=", 1) for need in needs), **params}
+    values.pop("profile", None)
     return " ".join(["load", *congestion_controls.load_options(name),
                      *([f"--profile={profile}"] if profile != "default" else []),
-                     *(shlex.quote(f"--set={value}") for value in values)])
+                     *(shlex.quote(f"--set={key}={value}") for key, value in values.items())])
 
 
 def load_lines(run):

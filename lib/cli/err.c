@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* vasprintf() */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/libbpf.h>
 
@@ -23,6 +25,13 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	if (!libbpf_speaks || level == LIBBPF_DEBUG)
 		return 0;
 	return vfprintf(stderr, fmt, args);
+}
+
+void streams_begin(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			exit(EXIT_REFUSED); /* there may be no stream for a message */
 }
 
 void err_init(const char *name, bool verbose)

@@ -20,6 +20,13 @@ enum {
 	EXIT_NOTHING = 3, /* there was nothing to do: already loaded, not loaded */
 };
 
+/*
+ * The first call of main(). Takes the numbers of closed standard streams, or the next file that the
+ * program opens would get one of them, and with it what is meant for the stream. What is written to
+ * such a stream fails, as before.
+ */
+void streams_begin(void);
+
 /* main() sets the program's name for messages, and whether to show libbpf's own messages (-v). */
 void err_init(const char *program, bool verbose);
 

@@ -7,6 +7,7 @@
 #include "completion.h"
 #include "err.h"
 #include "options.h"
+#include "text.h"
 
 #define HELP_COLUMN 22
 #define MAX_OPTIONS 128
@@ -100,7 +101,7 @@ static void print_help_of_program(FILE *out, const struct program *program)
 	program->print_notes(out);
 }
 
-static void print_help_of_verb(const struct program *program, const struct verb *verb)
+static int print_help_of_verb(const struct program *program, const struct verb *verb)
 {
 	printf("usage: %s %s [options]%s%s\n\n%s\n\n", program->name, verb->name,
 	       verb->args ? " " : "", verb->args ? verb->args : "",
@@ -114,6 +115,7 @@ static void print_help_of_verb(const struct program *program, const struct verb 
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		for (const struct option_def *d = g->defs; d->name; d++)
 			privileges_print_option(&verb->privileges, d->name);
+	return EXIT_DONE;
 }
 
 /* What getopt_long() needs, and where each of its options comes from. */
@@ -122,6 +124,7 @@ struct parser {
 	char letters[2 * MAX_OPTIONS + 2];
 	const struct option_def *defs[MAX_OPTIONS];
 	size_t offsets[MAX_OPTIONS];
+	bool is_seen[MAX_OPTIONS];
 	int n;
 };
 
@@ -177,6 +180,17 @@ static int find(const struct parser *p, int c)
 		if (p->defs[i]->letter == c)
 			return i;
 	return -1;
+}
+
+/* The option that getopt_long() has refused. Only the last one of a letter is kept. */
+static const char *refused_option(char **argv)
+{
+	static char letter[3];
+
+	if (!optopt || optopt >= FIRST)
+		return argv[optind - 1];
+	snprintf(letter, sizeof(letter), "-%c", optopt);
+	return letter;
 }
 
 static bool begins_with(const char *text, const char *begin)
@@ -235,8 +249,8 @@ void command_line_read(const struct program *program, int argc, char **argv,
 	while ((c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
 		int i = c == '?' || c == ':' ? -1 : find(&p, c);
 
-		if (i < 0)
-			line->unknown = line->unknown ? line->unknown : argv[optind - 1];
+		if (i < 0 && !line->unknown)
+			line->unknown = refused_option(argv);
 		if (c == ':')
 			line->pending = p.defs[find(&p, optopt)];
 		line->wants_help |= i == COMMON_HELP;
@@ -244,45 +258,51 @@ void command_line_read(const struct program *program, int argc, char **argv,
 	}
 	line->words = argv + optind;
 	line->n_words = argc - optind;
+	line->is_help = line->n_words && !strcmp(line->words[0], "help");
+	if (line->is_help) {
+		line->wants_help = true;
+		line->words++;
+		line->n_words--;
+	}
 	line->verb = find_verb(program, line->words, line->n_words);
 }
 
-static size_t min(size_t a, size_t b)
+/* A list of words, each after the one before it and `between`. */
+static char *list_add(char *list, const char *between, const char *word)
 {
-	return a < b ? a : b;
+	char *longer = mem_format("%s%s%s", list, *list ? between : "", word);
+
+	free(list);
+	return longer;
 }
 
-/*
- * How many letters to change, to add, to leave out or to exchange with the next one make one word
- * the other. Long words are as far away as they are long.
- */
-static size_t distance(const char *a, const char *b)
+/* Says which verbs have this second word. False: none has. */
+static bool suggest_group(const struct program *program, const char *word)
 {
-	size_t d[MAX_WORD][MAX_WORD], n_a = strlen(a), n_b = strlen(b);
+	char *list = mem_copy("");
+	bool is_found;
 
-	if (n_a >= MAX_WORD || n_b >= MAX_WORD)
-		return n_a + n_b;
-	for (size_t i = 0; i <= n_a; i++)
-		for (size_t k = 0; k <= n_b; k++) {
-			size_t least = i + k;
+	for (const struct verb *const *v = program->verbs; *v; v++) {
+		const char *blank = strchr((*v)->name, ' ');
 
-			if (i && k) {
-				least = min(d[i - 1][k], d[i][k - 1]) + 1;
-				least = min(least, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
-			}
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-				least = min(least, d[i - 2][k - 2] + 1);
-			d[i][k] = least;
-		}
-	return d[n_a][n_b];
+		if (blank && !strcmp(blank + 1, word))
+			list = list_add(list, " or ", (*v)->name);
+	}
+	is_found = *list;
+	if (is_found)
+		remedy("did you mean %s?", list);
+	free(list);
+	return is_found;
 }
 
-/* Says which verb may be meant: one whose word differs by at most two letters, or half of them. */
+/* Says which verb may be meant. */
 static void suggest(const struct program *program, const char *group, const char *word)
 {
-	size_t len = strlen(word), best = len < 4 ? len / 2 + 1 : 3;
+	size_t best = 0;
 	char nearest[MAX_WORD] = "", first[MAX_WORD];
 
+	if (!group && suggest_group(program, word))
+		return;
 	for (const struct verb *const *v = program->verbs; *v; v++) {
 		const char *name = (*v)->name;
 
@@ -291,10 +311,8 @@ static void suggest(const struct program *program, const char *group, const char
 		if (group)
 			name += strlen(group) + 1;
 		snprintf(first, sizeof(first), "%.*s", (int)strcspn(name, " "), name);
-		if (distance(word, first) < best) {
-			best = distance(word, first);
+		if (text_is_nearer(word, first, &best))
 			strcpy(nearest, first);
-		}
 	}
 	if (nearest[0])
 		remedy("did you mean %s%s%s?", group ? group : "", group ? " " : "", nearest);
@@ -307,38 +325,53 @@ static void suggest(const struct program *program, const char *group, const char
 /* Prints the verbs that the words may mean. False: there are none. */
 static bool refuse_ambiguous(const struct program *program, const struct command_line *line)
 {
-	char *list = mem_copy(""), *longer;
-	bool is_ambiguous;
+	bool is_ambiguous, have_two_words = true;
+	char *list = mem_copy("");
 
 	for (const struct verb *const *v = program->verbs; *v; v++) {
 		if (!may_mean(program, *v, line->words, line->n_words))
 			continue;
-		longer = mem_format("%s%s%s", list, *list ? ", " : "", (*v)->name);
-		free(list);
-		list = longer;
+		have_two_words &= strchr((*v)->name, ' ') != NULL;
+		list = list_add(list, ", ", (*v)->name);
 	}
 	is_ambiguous = *list;
 	if (is_ambiguous)
-		err("%s: which of %s?", line->words[0], list);
+		err("%s%s%s: which of %s?", line->words[0], have_two_words ? " " : "",
+		    have_two_words ? line->words[1] : "", list);
 	free(list);
 	return is_ambiguous;
+}
+
+/* Prints the verbs of the groups that the word begins. False: it begins none. */
+static bool refuse_half(const struct program *program, const char *word)
+{
+	char *list = mem_copy("");
+	bool is_half;
+
+	for (const struct verb *const *v = program->verbs; *v; v++)
+		if (begins_with((*v)->name, word) && strchr((*v)->name, ' '))
+			list = list_add(list, ", ", (*v)->name);
+	is_half = *list;
+	if (is_half) {
+		err("%s: its second word is missing", word);
+		remedy("one of: %s", list);
+	}
+	free(list);
+	return is_half;
 }
 
 static int refuse_words(const struct program *program, const struct command_line *line)
 {
 	const char *word = line->words[0];
 
-	if (refuse_ambiguous(program, line))
+	if (refuse_ambiguous(program, line) || (line->n_words == 1 && refuse_half(program, word)))
 		return EXIT_USAGE;
-	if (!is_group(program, word)) {
-		err("%s: no such verb", word);
-		suggest(program, NULL, word);
-	} else if (line->n_words > 1) {
+	if (is_group(program, word)) {
 		err("%s %s: no such verb", word, line->words[1]);
 		suggest(program, word, line->words[1]);
 	} else {
-		err("%s: its second word is missing", word);
-		remedy("%s %s --help lists the verbs that begin with it", program->name, word);
+		err("%s: no such verb", word);
+		suggest(program, NULL, word);
 	}
 	return EXIT_USAGE;
 }
@@ -381,22 +414,25 @@ static int refuse(const struct program *program, const struct verb *verb, const 
 }
 
 /* Handles one of our options. Returns -1 to go on, or an exit status. */
-static int take(const struct program *program, const struct verb *verb, const struct parser *p,
-		int i, void *options)
+static int take(const struct program *program, const struct verb *verb, struct parser *p, int i,
+		void *options)
 {
 	const struct option_def *d = p->defs[i];
+	bool *is_seen = &p->is_seen[first_of(p, d->name)];
 	char option[64];
 
 	if (d == &common_options[COMMON_VERBOSE]) {
 		err_init(program->name, true);
 	} else if (d == &common_options[COMMON_HELP]) {
-		print_help_of_verb(program, verb);
-		return EXIT_DONE;
+		return print_help_of_verb(program, verb);
 	} else if (d == &common_options[COMMON_VERSION]) {
 		printf("%s %s\n", program->name, program->version);
 		return EXIT_DONE;
 	} else {
 		snprintf(option, sizeof(option), "--%s", d->name);
+		if (d->arg && *is_seen && d->parse != option_append && d->parse != program->repeats)
+			return refuse(program, verb, option, "appears twice");
+		*is_seen = true;
 		if (!d->parse(option, optarg, (char *)options + p->offsets[i] + d->member)) {
 			remedy("%s %s --help lists the options", program->name, verb->name);
 			return EXIT_USAGE;
@@ -410,12 +446,12 @@ static int take(const struct program *program, const struct verb *verb, const st
 static int refuse_missing(const struct program *program, const struct verb *verb, int n_given)
 {
 	const char *word = verb->args;
-	char missing[32];
 
 	for (; n_given && strchr(word, ' '); n_given--)
 		word = strchr(word, ' ') + 1;
-	snprintf(missing, sizeof(missing), "%.*s", (int)strcspn(word, " "), word);
-	return refuse(program, verb, missing, "is missing");
+	err("%s: %.*s is missing", verb->name, (int)strcspn(word, " ."), word);
+	remedy("%s %s --help explains it", program->name, verb->name);
+	return EXIT_USAGE;
 }
 
 /*
@@ -434,9 +470,11 @@ static int parse(const struct program *program, const struct verb *verb, void *o
 	optind = 0;
 	while (ret < 0 && (c = getopt_long(argc, argv, p.letters, p.long_options, NULL)) != -1) {
 		if (c == ':')
-			return refuse(program, verb, argv[optind - 1], "its value is missing");
+			return refuse(program, verb, refused_option(argv), "its value is missing");
 		if (c == '?' || find(&p, c) < 0)
-			return refuse(program, verb, argv[optind - 1], "not an option");
+			return refuse(program, verb, refused_option(argv),
+				      optopt >= FIRST ? "this option takes no value" :
+							"not an option");
 		ret = take(program, verb, &p, find(&p, c), options);
 	}
 	if (ret >= 0)
@@ -507,11 +545,13 @@ int program_run(const struct program *program, int argc, char **argv)
 	} else {
 		memcpy(copy, argv, argc * sizeof(*copy));
 		command_line_read(program, argc, copy, &line);
-		if (line.verb)
+		if (!line.verb)
+			ret = run_none(program, &line);
+		else if (line.is_help)
+			ret = print_help_of_verb(program, line.verb);
+		else
 			ret = run_verb(program, line.verb, take_out_words(argc, argv, &line, own),
 				       own);
-		else
-			ret = run_none(program, &line);
 	}
 	free(copy);
 	free(own);

@@ -4,7 +4,7 @@
  * take, and to explain it in --help.
  *
  * Options may come anywhere, even before the verb, or between its two words if it has two. Every
- * verb has -v, -h and --version besides its own.
+ * verb has -v, -h and --version besides its own. `help VERB` is `VERB --help`.
  */
 #ifndef LIB_OPTIONS_H
 #define LIB_OPTIONS_H
@@ -21,15 +21,17 @@ struct value_list {
 	int n;
 };
 
+/*
+ * Reads a value into a member. Returns false after printing what is wrong. `option` is as written:
+ * "--every".
+ */
+typedef bool (*option_parser)(const char *option, const char *value, void *to);
+
 struct option_def {
 	const char *name; /* without its --; NULL ends a table */
 	char letter; /* short form, or 0 */
 	const char *arg; /* what --help calls its value; NULL: it takes none */
-	/*
-	 * Reads the value into a member. Returns false after printing what is wrong. `option` is as
-	 * written: "--every".
-	 */
-	bool (*parse)(const char *option, const char *value, void *to);
+	option_parser parse;
 	size_t member; /* offset in the struct that the table fills */
 	const char *help; /* each line but the last ends in \n */
 };
@@ -68,6 +70,11 @@ struct program {
 	void (*print_notes)(FILE *out); /* at the end of --help; NULL: nothing */
 	const struct verb *const *verbs; /* NULL ends them */
 	const struct option_def *options; /* that every verb has, in its struct; NULL: none */
+	/*
+	 * Options with this parser, or with option_append(), may appear several times. Any other that
+	 * takes a value may not, or all its values but one would be lost.
+	 */
+	option_parser repeats;
 	const struct completer *completers; /* of their values, for shells; NULL: none */
 	/*
 	 * The verbs call privileges_take() themselves, after they have checked their arguments.
@@ -105,8 +112,9 @@ bool verb_is_in_group(const struct verb *verb, const char *word);
 /* A command line, and what was found on it without knowing the verb. */
 struct command_line {
 	const struct verb *verb; /* NULL: no verb has this name */
-	char **words; /* that are not options */
+	char **words; /* that are not options; without "help", if that is the first */
 	int n_words;
+	bool is_help; /* it is */
 	bool wants_help, wants_version;
 	const char *unknown; /* an option that no verb has, or whose value is missing */
 	const struct option_def

@@ -7,6 +7,8 @@
 #include "text.h"
 #include "units.h"
 
+#define MAX_WORD 32 /* no longer one is compared */
+
 /* No overlong forms, no surrogates, nothing above U+10FFFF. */
 size_t text_char(const char *text, unsigned int *code)
 {
@@ -307,4 +309,46 @@ void buffered_text(struct buffered *b, const char *s)
 void buffered_count(struct buffered *b, __u64 value)
 {
 	b->n += format_count(buffered_room(b, UNITS_LEN), value);
+}
+
+static size_t min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * How many letters to change, to add, to leave out or to exchange with the next one make one word
+ * the other. Long words are as far away as they are long.
+ */
+static size_t distance(const char *a, const char *b)
+{
+	size_t d[MAX_WORD][MAX_WORD], n_a = strlen(a), n_b = strlen(b);
+
+	if (n_a >= MAX_WORD || n_b >= MAX_WORD)
+		return n_a + n_b;
+	for (size_t i = 0; i <= n_a; i++)
+		for (size_t k = 0; k <= n_b; k++) {
+			size_t least = i + k;
+
+			if (i && k) {
+				least = min(d[i - 1][k], d[i][k - 1]) + 1;
+				least = min(least, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+			}
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+				least = min(least, d[i - 2][k - 2] + 1);
+			d[i][k] = least;
+		}
+	return d[n_a][n_b];
+}
+
+bool text_is_nearer(const char *word, const char *candidate, size_t *best)
+{
+	size_t len = strlen(word), found = distance(word, candidate);
+
+	if (!*best)
+		*best = len < 4 ? len / 2 + 1 : 3;
+	if (found >= *best)
+		return false;
+	*best = found;
+	return true;
 }

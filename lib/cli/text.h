@@ -29,6 +29,12 @@ const char *text_shown(const char *text);
  */
 const char *text_shell_word(const char *text);
 
+/*
+ * True if a candidate may be meant by a misspelt word, and is nearer to it than those before: it
+ * differs by at most two letters, or half of them. *best is 0 before the first one.
+ */
+bool text_is_nearer(const char *word, const char *candidate, size_t *best);
+
 /* Reads the first line of a file, without its end; false, and "", if there is none. */
 bool text_first_line(const char *path, char *line, size_t size);
 

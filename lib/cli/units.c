@@ -33,6 +33,8 @@ static enum parse_error parse_decimal(const char *s, double *value, const char *
 	size_t len = strspn(s, "0123456789.");
 	char *stop;
 
+	if (s[0] == '-' && isdigit((unsigned char)s[1]))
+		return PARSE_NEGATIVE;
 	if (!len || !isdigit((unsigned char)s[strcspn(s, "0123456789")]) || len > 30)
 		return PARSE_NOT_A_NUMBER;
 	*value = strtod(s, &stop);
@@ -42,7 +44,8 @@ static enum parse_error parse_decimal(const char *s, double *value, const char *
 	return PARSE_OK;
 }
 
-static enum parse_error parse_with_unit(const char *s, const struct unit *units, double *value)
+static enum parse_error parse_with_unit(const char *s, const struct unit *units,
+					enum parse_error unknown, double *value)
 {
 	const char *end;
 	enum parse_error error = parse_decimal(s, value, &end);
@@ -55,22 +58,22 @@ static enum parse_error parse_with_unit(const char *s, const struct unit *units,
 			return PARSE_OK;
 		}
 	}
-	return *end ? PARSE_BAD_UNIT : PARSE_NO_UNIT;
+	return *end ? unknown : PARSE_NO_UNIT;
 }
 
 enum parse_error parse_duration(const char *s, double *ns)
 {
-	return parse_with_unit(s, durations, ns);
+	return parse_with_unit(s, durations, PARSE_NO_UNIT_OF_TIME, ns);
 }
 
 enum parse_error parse_bitrate(const char *s, double *bps)
 {
-	return parse_with_unit(s, bitrates, bps);
+	return parse_with_unit(s, bitrates, PARSE_NO_UNIT_OF_RATE, bps);
 }
 
 enum parse_error parse_size(const char *s, double *bytes)
 {
-	return parse_with_unit(s, sizes, bytes);
+	return parse_with_unit(s, sizes, PARSE_NO_UNIT_OF_SIZE, bytes);
 }
 
 enum parse_error parse_number(const char *s, double *value)
@@ -78,7 +81,7 @@ enum parse_error parse_number(const char *s, double *value)
 	const char *end;
 	enum parse_error error = parse_decimal(s, value, &end);
 
-	return error || *end ? PARSE_NOT_A_NUMBER : PARSE_OK;
+	return error || !*end ? error : PARSE_TAKES_NO_UNIT;
 }
 
 const char *parse_error_text(enum parse_error error)
@@ -86,8 +89,12 @@ const char *parse_error_text(enum parse_error error)
 	static const char *const texts[] = {
 		[PARSE_OK] = "no error",
 		[PARSE_NOT_A_NUMBER] = "not a number",
+		[PARSE_NEGATIVE] = "must not be negative",
+		[PARSE_TAKES_NO_UNIT] = "a number without a unit is needed",
 		[PARSE_NO_UNIT] = "a unit is missing",
-		[PARSE_BAD_UNIT] = "unknown unit",
+		[PARSE_NO_UNIT_OF_TIME] = "the units are s, ms, us and ns",
+		[PARSE_NO_UNIT_OF_RATE] = "the units are tbit, gbit, mbit, kbit and bit",
+		[PARSE_NO_UNIT_OF_SIZE] = "the units are g, m and k",
 	};
 
 	return texts[error];

@@ -12,9 +12,14 @@
 
 enum parse_error {
 	PARSE_OK,
-	PARSE_NOT_A_NUMBER, /* empty, not a number, negative, or something after it */
+	PARSE_NOT_A_NUMBER,
+	PARSE_NEGATIVE,
+	PARSE_TAKES_NO_UNIT,
 	PARSE_NO_UNIT, /* a bare number where a unit is needed */
-	PARSE_BAD_UNIT,
+	PARSE_NO_UNIT_OF_TIME, /* an unknown one, and so on */
+	PARSE_NO_UNIT_OF_RATE,
+	PARSE_NO_UNIT_OF_SIZE,
+	PARSE_ERRORS
 };
 
 /* "10s", "200ms", "50us", "7ns", decimals allowed ("1.5ms"), in nanoseconds. */

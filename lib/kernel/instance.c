@@ -368,6 +368,8 @@ int instance_id(const char *name)
 static void say_not_loaded(const char *name, const struct instance *list, int n)
 {
 	err("%s: no instance with this name is loaded", name);
+	if (!n && !instance_name_is_valid(name))
+		return;
 	if (!n) {
 		remedy("load it: bbrctl load%s%s",
 		       strcmp(name, algorithms[0]->instance) ? " --name " : "",

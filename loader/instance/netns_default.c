@@ -129,6 +129,7 @@ static int set(const struct netns *ns, void *data)
 {
 	const struct setting *s = data;
 	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
+	const char *where = s->netns ? "network namespace " : "this network namespace";
 	int noted = read_note(s->map, ns, previous), error = noted < 0 ? noted : default_read(now);
 	bool is_named;
 
@@ -136,8 +137,8 @@ static int set(const struct netns *ns, void *data)
 		goto refused;
 	is_named = !strcmp(now, s->inst->name);
 	if (is_named && noted)
-		return err_nothing("%s: already the default of this network namespace",
-				   s->inst->name);
+		return err_nothing("%s: already the default of %s%s", s->inst->name, where,
+				   s->netns ? s->netns : "");
 	/*
 	 * With the name but no note, the default may be the old code of an unloaded instance, which
 	 * not every kernel tells. So set it again. What was before that is not known.
@@ -163,8 +164,7 @@ static int set(const struct netns *ns, void *data)
 		json_add_string(s->j, "previous", now);
 		json_close(s->j);
 	} else {
-		printf("%s: now the default of %s%s (was %s)\n", s->inst->name,
-		       s->netns ? "network namespace " : "this network namespace",
+		printf("%s: now the default of %s%s (was %s)\n", s->inst->name, where,
 		       s->netns ? text_shown(s->netns) : "", now);
 	}
 	return EXIT_DONE;

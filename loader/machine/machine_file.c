@@ -341,6 +341,8 @@ static int read_default(struct reader *r)
 	if (access(r->path, F_OK) && is_folder(CONF_D))
 		return read_whole_folder(r, CONF_D);
 	ret = read_file(r);
+	if (ret && access(r->path, F_OK))
+		remedy("name another file, or write this one; bbrctl save prints such a file");
 	return ret ? ret : read_folder(r, CONF_D, &n);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "tuning/param.h"
 #include "cli/json.h"
 #include "cli/units.h"
@@ -63,10 +64,26 @@ static const struct {
 	  "SO_RCVBUF, or the highest value of net.ipv4.tcp_rmem, bounds the window" },
 };
 
+/* The key that a misspelt one may mean, or NULL. */
+static const char *nearest_key(const struct algorithm *algorithm, const char *key, size_t len)
+{
+	char *word = mem_format("%.*s", (int)len, key);
+	const char *near = NULL;
+	size_t best = 0;
+
+	for (size_t i = 0; i < algorithm->n_params; i++)
+		if (text_is_nearer(word, algorithm->params[i].key, &best))
+			near = algorithm->params[i].key;
+	free(word);
+	return near;
+}
+
 /* Says why there is no parameter of this key. where: the verb, or the assignment. */
 static int refuse_key(const struct algorithm *algorithm, const char *where, const char *key,
 		      size_t len)
 {
+	const char *near;
+
 	for (size_t i = 0; i < sizeof(not_ours) / sizeof(not_ours[0]); i++) {
 		if (strlen(not_ours[i].key) != len || strncmp(not_ours[i].key, key, len))
 			continue;
@@ -75,6 +92,9 @@ static int refuse_key(const struct algorithm *algorithm, const char *where, cons
 		return EXIT_USAGE;
 	}
 	err("%s: no parameter is called %.*s", where, (int)len, key);
+	near = nearest_key(algorithm, key, len);
+	if (near)
+		remedy("did you mean %s?", near);
 	if (algorithm == algorithms[0])
 		remedy("bbrctl show --defaults lists all keys");
 	else
@@ -125,9 +145,22 @@ int param_check_keys_early(int argc, char **argv)
 	return ret;
 }
 
+int param_check_once(int n, const char *const *assignments)
+{
+	for (int i = 1; i < n; i++) {
+		size_t len = strcspn(assignments[i], "=");
+
+		for (int k = 0; k < i; k++)
+			if (strcspn(assignments[k], "=") == len &&
+			    !strncmp(assignments[k], assignments[i], len))
+				return err_usage("%.*s: appears twice", (int)len, assignments[i]);
+	}
+	return EXIT_DONE;
+}
+
 int param_check_assignments_early(int n, char **assignments)
 {
-	int ret = EXIT_DONE;
+	int ret = param_check_once(n, (const char *const *)assignments);
 
 	for (int i = 0; !ret && i < n; i++) {
 		const struct algorithm *algorithm =
@@ -173,7 +206,7 @@ static enum parse_error parse_value(const struct param *param, const char *s, do
 		return PARSE_OK;
 	if (param->unit == BBR_U_PERCENT) {
 		if (!len || s[len - 1] != '%')
-			return parse_number(s, value) ? PARSE_NOT_A_NUMBER : PARSE_NO_UNIT;
+			return parse_number(s, value) ?: PARSE_NO_UNIT;
 		snprintf(number, sizeof(number), "%.*s", (int)len - 1, s);
 		return parse_number(number, value);
 	}
@@ -238,8 +271,8 @@ int param_assign(const char *assignment, struct param_set *set)
 	char *list;
 	int ret;
 
-	if (!eq)
-		return err_usage("%s: expected key=value", assignment);
+	if (!eq || eq == assignment)
+		return err_usage("%s: expected KEY=VALUE, without blanks", assignment);
 	param = param_find(set->algorithm, assignment, eq - assignment);
 	if (!param)
 		return refuse_key(set->algorithm, assignment, assignment, eq - assignment);

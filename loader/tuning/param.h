@@ -42,6 +42,9 @@ const struct param *param_find(const struct algorithm *algorithm, const char *ke
  */
 int param_check_keys(const struct algorithm *algorithm, int argc, char **argv);
 
+/* Refuses assignments of which two have the same key: one value would be lost. */
+int param_check_once(int n, const char *const *assignments);
+
 /*
  * While the algorithm is not known yet: finds what is a mistake for every algorithm, in a verb's
  * keys or in n assignments. So the user learns of it before the kernel is asked.

@@ -26,7 +26,7 @@ static const struct param_notation notations[] = {
 	[BBR_U_ROUNDS] = { "rounds", "a whole number", parse_number, NULL, 1 },
 	[BBR_U_USEC] = { "us", "a time of whole microseconds, such as 100ms or 50us",
 			 parse_duration, format_duration, 1e3 },
-	[BBR_U_MSEC] = { "ms", "a time of whole milliseconds, such as 10s or 200ms", parse_duration,
+	[BBR_U_MSEC] = { "ms", "a time of whole milliseconds, such as 100ms", parse_duration,
 			 format_duration, 1e6 },
 	[BBR_U_BITRATE] = { "bps", "a rate, such as 1.2mbit or 64kbit", parse_bitrate,
 			    format_bitrate, 1 },

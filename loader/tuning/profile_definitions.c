@@ -6,6 +6,7 @@
 
 #include "self/embedded.h"
 #include "cli/err.h"
+#include "cli/text.h"
 #include "tuning/ini_file.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
@@ -225,6 +226,28 @@ int profile_definitions_known(const struct algorithm *algorithm, struct profile_
 	return ret;
 }
 
+void profile_definitions_suggest(const struct profile_definitions *defs, const char *name)
+{
+	const char *near = NULL;
+	size_t best = 0;
+
+	for (size_t i = 0; i < n_algorithms; i++) {
+		struct profile_definitions others = {};
+
+		if (algorithms[i] == defs->algorithm)
+			continue;
+		if (!profile_definitions_known(algorithms[i], &others) &&
+		    profile_definitions_find(&others, name))
+			remedy("%s is a profile of %s", name, algorithms[i]->name);
+		profile_definitions_free(&others);
+	}
+	for (size_t i = 0; i < defs->n; i++)
+		if (text_is_nearer(name, defs->def[i].name, &best))
+			near = defs->def[i].name;
+	if (near)
+		remedy("did you mean %s?", near);
+}
+
 static bool is_assigned(const char *key, int n, const char *const *assignments)
 {
 	size_t len = strlen(key);
@@ -271,6 +294,7 @@ static int choose(const char *base, struct profile_definitions *defs,
 		if (*def)
 			return EXIT_DONE;
 		err("%s: unknown profile", base);
+		profile_definitions_suggest(defs, base);
 		remedy("bbrctl profile list shows the known ones; write a file's name with a "
 		       "slash");
 		return EXIT_USAGE;
@@ -287,8 +311,10 @@ int profile_definition_params(const struct algorithm *algorithm,
 			      const struct profile_definition *def, int n,
 			      const char *const *assignments, struct param_set *p)
 {
-	int ret = def ? check_needs(def, n, assignments) : EXIT_DONE;
+	int ret = param_check_once(n, assignments);
 
+	if (!ret && def)
+		ret = check_needs(def, n, assignments);
 	*p = def ? def->params : param_set_default(algorithm);
 	for (int i = 0; !ret && i < n; i++)
 		ret = param_assign(assignments[i], p);

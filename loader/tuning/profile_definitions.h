@@ -70,6 +70,9 @@ int profile_definition_complete(const struct profile_definition *def);
 
 void profile_definitions_free(struct profile_definitions *defs);
 
+/* Says which one a name that is not among them may mean, or which algorithm has it. */
+void profile_definitions_suggest(const struct profile_definitions *defs, const char *name);
+
 /* The definition with this name, or NULL. */
 struct profile_definition *profile_definitions_find(const struct profile_definitions *defs,
 						    const char *name);

@@ -91,12 +91,14 @@ static int refuse_if_attached(const struct options *opt, const char *path)
 {
 	struct attachment found;
 	int ret, n = find_attached(path, &found);
+	bool stays;
 
 	if (n <= 0)
 		return n ? err_bpf(n, path) : EXIT_DONE;
 	err("%s: is already attached to %s", found.name, path);
 	ret = strcmp(found.name, opt->name) ? EXIT_REFUSED : EXIT_NOTHING;
-	if (ret == EXIT_REFUSED)
+	stays = strcmp(found.place, found.path); /* the program is above the cgroup */
+	if (ret == EXIT_REFUSED || stays != opt->stay)
 		remedy("detach it first: bbrctl detach --cgroup %s --name %s",
 		       text_shell_word(path), found.name);
 	attachment_free(&found);

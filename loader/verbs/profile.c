@@ -2,6 +2,7 @@
 /* bbrctl profile list, show, add, copy, delete. */
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/err.h"
 #include "kernel/instance.h"
@@ -76,11 +77,14 @@ static int read_definition(const struct options *opt, const struct algorithm *al
 
 	ret = opt->profile ? profile_definitions_file(opt->profile, algorithm, &defs) :
 			     profile_definitions_known(algorithm, &defs);
+	if (ret == EXIT_USAGE && opt->profile && access(opt->profile, F_OK))
+		remedy("here --profile takes a file; bbrctl profile copy PROFILE NEW copies one");
 	if (!ret)
 		def = profile_definitions_find(&defs, name);
 	if (!ret && !def && (opt->profile || !n)) {
 		err("%s: %s%s", name, opt->profile ? "is not in " : "unknown profile",
 		    opt->profile ? opt->profile : "");
+		profile_definitions_suggest(&defs, name);
 		remedy("bbrctl profile list shows the known ones; a new one needs KEY=VALUE...");
 		ret = EXIT_USAGE;
 	}

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "address.h"
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "self/lock.h"
@@ -154,7 +155,8 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 	int ret;
 
 	if ((argc > 1) == is_described) {
-		err("rule delete: a rule's number or its options are missing");
+		err("rule delete: %s", is_described ? "a number or options, not both" :
+						      "a rule's number or its options are missing");
 		remedy("usage: bbrctl rule delete K, or with the options of rule add");
 		return EXIT_USAGE;
 	}
@@ -251,8 +253,13 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 {
 	struct socket_filter connection = opt->filter;
 	struct bbr_rule as_rule;
+	__u32 address[4], mask[4];
 	int ret;
 
+	if (!parse_prefix("rule test", addr, address, mask)) {
+		remedy("the address alone; its port with --dport: rule test 10.0.0.1 --dport 80");
+		return EXIT_USAGE;
+	}
 	connection.dst = addr;
 	connection.cgroup = NULL;
 	ret = rule_parse(&connection, &as_rule);

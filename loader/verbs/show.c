@@ -8,6 +8,7 @@
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/text.h"
+#include "kernel/instance.h"
 #include "verbs/verbs.h"
 
 /* True if the user wants this parameter. Without keys, the user wants all. */
@@ -155,6 +156,11 @@ static int verb_show(void *options, int argc, char **argv)
 		remedy("an instance shows the parameters of its own algorithm");
 		return EXIT_USAGE;
 	}
+	if (opt->defaults && (opt->name_given || opt->profile)) {
+		err("show: --defaults does not go with --name or --profile");
+		remedy("the defaults are those of an algorithm; --algorithm chooses it");
+		return EXIT_USAGE;
+	}
 	if (opt->defaults) {
 		ret = algorithm_option(opt, &algorithm);
 		if (ret)
@@ -162,6 +168,8 @@ static int verb_show(void *options, int argc, char **argv)
 		p = param_set_default(algorithm);
 	} else {
 		ret = param_check_keys_early(argc, argv);
+		if (ret && instance_id(argv[1]) > 0)
+			remedy("%s is an instance: bbrctl show --name %s", argv[1], argv[1]);
 		if (!ret)
 			ret = choose_profile(opt, false, &c);
 		if (ret)

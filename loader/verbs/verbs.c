@@ -184,5 +184,6 @@ const struct program bbrctl = {
 	.options = every_verb,
 	.verbs = verbs,
 	.completers = bbrctl_completers,
+	.repeats = option_condition,
 	.verbs_take_privileges = true,
 };

@@ -40,7 +40,7 @@ static const struct algorithm *algorithm;
 static unsigned int messages; /* by err() in this run */
 
 static unsigned long assignments, loads, changes, texts, jsons, nothings, refusals;
-static unsigned long parsed[PARSE_BAD_UNIT + 1];
+static unsigned long parsed[PARSE_ERRORS];
 static unsigned long everies, prefixes, ports, rings, counts, filters, guards;
 
 static void report(void)
@@ -52,7 +52,7 @@ static void report(void)
 	say_reached("JSON", jsons);
 	say_reached("nothing to do", nothings);
 	say_reached("wrong command line", refusals);
-	for (int i = 0; i <= PARSE_BAD_UNIT; i++)
+	for (int i = 0; i < PARSE_ERRORS; i++)
 		say_reached(parse_error_text(i), parsed[i]);
 	say_reached("--every", everies);
 	say_reached("--remote", prefixes);

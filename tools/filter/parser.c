@@ -16,6 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <sys/stat.h>
+
 #include <netinet/tcp.h>
 
 #include "address.h"
@@ -354,16 +356,16 @@ static enum parse_error parse_field_number(const struct field *f, const char *s,
 	return error;
 }
 
+#define FIELD_END 0x1p63 /* no field has this value, or a greater one */
+
 /*
  * Rounds up for < and >=, down for > and <=, so that whole numbers compare as with the value
- * itself. False: = or != with a fraction, or the value is too large.
+ * itself. False: = or != with a fraction. value: below FIELD_END.
  */
 static bool set_number(struct filter_node *node, double value)
 {
 	bool up = node->compare == FILTER_LT || node->compare == FILTER_GE;
 
-	if (value >= 0x1p63)
-		return false;
 	node->field.value = value;
 	if (value > node->field.value && up)
 		node->field.value++;
@@ -391,6 +393,8 @@ static bool parse_value_of_field(const struct expression *x, struct filter_node 
 			      f->unit == FIELD_US   ? "5ms, or microseconds: 5000" :
 			      f->unit == FIELD_GAIN ? "a decimal: 1.25" :
 						      "a number: 10, 64k");
+	if (number >= FIELD_END)
+		return refuse(x, "too large for any field", "compare with a smaller number");
 	return set_number(node, number) ||
 	       refuse(x, "this field never has this value", "compare with < or >");
 }
@@ -794,6 +798,7 @@ bool filter_parse_words(struct filter *f, int n, char **words, const struct filt
 {
 	size_t len = 1, at = 0;
 	bool is_parsed;
+	struct stat st;
 	char *text;
 
 	for (int i = 0; i < n; i++)
@@ -802,6 +807,8 @@ bool filter_parse_words(struct filter *f, int n, char **words, const struct filt
 	for (int i = 0; i < n; i++)
 		at += sprintf(text + at, "%s%s", i ? " " : "", words[i]);
 	is_parsed = filter_parse(f, text, system, known);
+	if (!is_parsed && !known->recording && n && !stat(words[0], &st) && S_ISREG(st.st_mode))
+		remedy("%s is a file; if it is a recording, name it with --read", words[0]);
 	free(text);
 	return is_parsed;
 }

@@ -320,6 +320,12 @@ static bool option_points(const char *option, const char *s, void *to)
 
 #define OPTION(member) offsetof(struct reading, member)
 
+static const struct option_def file_options[] = {
+	{ "read", 'r', "FILE", option_text, OPTION(config.read),
+	  "the recording, as with the other verbs; then all words are the filter" },
+	{},
+};
+
 static const struct option_def options[] = {
 	{ "output", 'o', "FILE", option_text, OPTION(out),
 	  "where to write the page, by default FILE.html; - is stdout" },
@@ -338,6 +344,7 @@ static const struct option_def options[] = {
 };
 
 static const struct option_group groups[] = {
+	{ file_options, 0 },
 	{ options, 0 },
 	{ part_options, OPTION(part) },
 	{ connection_options, offsetof(struct reading, config) },
@@ -354,12 +361,27 @@ static void init(void *options)
 static int run_verb(void *options, int argc, char **argv)
 {
 	struct reading *r = options;
-	const struct conflict conflicts[] = { NO_EMPTY_PART(r->part), {} };
+	const struct conflict conflicts[] = {
+		NO_EMPTY_PART(r->part),
+		{ r->flow && !r->svg, "--flow", "it chooses the flow of a figure",
+		  "add --svg FILE" },
+		{},
+	};
 	int ret = refuse_conflicts("report", conflicts);
 
-	r->config.read = r->report.file = argv[1];
+	if (!r->config.read && argc > 1) {
+		r->config.read = argv[1];
+		argc--;
+		argv++;
+	}
+	r->report.file = r->config.read;
+	if (!r->report.file) {
+		err("report: FILE is missing");
+		remedy("bbrmon report --help explains it");
+		ret = EXIT_USAGE;
+	}
 	if (!ret)
-		ret = make_report(r, argc - 2, argv + 2);
+		ret = make_report(r, argc - 1, argv + 1);
 	watch_config_free(&r->config);
 	return ret;
 }
@@ -367,5 +389,5 @@ static int run_verb(void *options, int argc, char **argv)
 VERB(report, NEEDS(0, .may = READ_FILE | WRITE_FILE), .args = "FILE [FILTER]",
      .brief = "draw a recording: a page, or a figure",
      .about = "Draws a recording of `bbrmon record` as one self-contained HTML page.",
-     .groups = groups, .min_args = 1, .max_args = 1 + FILTER_WORDS, .size = sizeof(struct reading),
-     .init = init, .run = run_verb);
+     .groups = groups, .max_args = 1 + FILTER_WORDS, .size = sizeof(struct reading), .init = init,
+     .run = run_verb);

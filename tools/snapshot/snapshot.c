@@ -313,6 +313,8 @@ static int check_options(const struct taking *t)
 		{ !t->read && t->at_ns, "--at", "it is a time in a recording", "add --read FILE" },
 		NO_GROUPS_IN(t->read, t->summary.grouping.by),
 		NO_LARGEST(t->summary.largest, t->summary.grouping.by),
+		{ t->summed && t->summary.grouping.by, "--summary and --by",
+		  "each prints totals of its own", "remove one of them" },
 		{ t->order.reverse && !t->sort, "--reverse", "there is no order to reverse",
 		  "add --sort KEY" },
 		{ t->summed && t->order.n, "--sort", "totals are always in the same order",
@@ -349,7 +351,7 @@ static const struct option_def options[] = {
 	  "with --by: show the first N groups (20), and the sum of the rest" },
 	{ "read", 'r', "FILE", option_text, MEMBER(read),
 	  "show the end of a recording instead of live connections" },
-	{ "at", 0, "TIME", option_time, MEMBER(at_ns),
+	{ "at", 0, "TIME", option_until, MEMBER(at_ns),
 	  "show the state at this time after the recording's start: 10s" },
 	{},
 };

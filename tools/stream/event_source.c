@@ -46,7 +46,7 @@ __u64 event_source_now_ns(const struct event_source *s)
 
 __u64 event_source_start_ns(const struct event_source *s)
 {
-	return s->config.read ? replay_now_ns(&s->replay) : s->monitor.began_ns;
+	return s->config.read ? s->replay.first_ns : s->monitor.began_ns;
 }
 
 __s64 event_source_shift_ns(const struct event_source *s)
@@ -96,17 +96,38 @@ void event_source_close(struct event_source *s)
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
 #define TIME_MAX_NS 9e18
 
-bool option_time(const char *option, const char *s, void *to)
+static bool take_time(const char *option, const char *s, double least, __u64 *ns)
 {
-	__u64 *ns = to;
 	double value;
 	enum parse_error error = parse_duration(s, &value);
 
 	if (error)
 		return err_value(option, s, parse_error_text(error));
-	if (value < 1 || value > TIME_MAX_NS)
-		return err_value(option, s, "must be 1ns to 9000000000s");
+	if (value < least || value > TIME_MAX_NS)
+		return err_value(option, s,
+				 least ? "must be 1ns to 9000000000s" :
+					 "must be 0s to 9000000000s");
 	*ns = value;
+	return true;
+}
+
+bool option_time(const char *option, const char *s, void *to)
+{
+	return take_time(option, s, 1, to);
+}
+
+static bool option_from(const char *option, const char *s, void *to)
+{
+	return take_time(option, s, 0, to);
+}
+
+bool option_until(const char *option, const char *s, void *to)
+{
+	__u64 *ns = to;
+
+	if (!take_time(option, s, 0, ns))
+		return false;
+	*ns += !*ns; /* 0 is no limit */
 	return true;
 }
 
@@ -167,22 +188,10 @@ bool option_ring_size(const char *option, const char *s, void *to)
 	return true;
 }
 
-/* Of two conditions, one alone would count. */
-static bool is_first(const char *option, const struct filter_node *condition)
-{
-	if (!condition->op)
-		return true;
-	err("%s: appears twice", option);
-	remedy("for several, write a filter: 'dst 10.0.0.0/8 or dport 443'");
-	return false;
-}
-
 static bool option_host(const char *option, const char *s, void *to)
 {
 	struct filter_node *condition = to;
 
-	if (!is_first(option, condition))
-		return false;
 	*condition = (struct filter_node){ .op = FILTER_HOST, .host.port = -1 };
 	return parse_prefix(option, s, condition->host.addr, condition->host.mask);
 }
@@ -191,7 +200,7 @@ static bool option_port(const char *option, const char *s, void *to)
 {
 	__u16 port;
 
-	if (!is_first(option, to) || !parse_port(option, s, &port))
+	if (!parse_port(option, s, &port))
 		return false;
 	*(struct filter_node *)to = (struct filter_node){ .op = FILTER_PORT, .port = ntohs(port) };
 	return true;
@@ -339,9 +348,9 @@ const struct option_def read_options[] = {
 };
 
 const struct option_def part_options[] = {
-	{ "from", 0, "TIME", option_time, offsetof(struct recording_part, from_ns),
+	{ "from", 0, "TIME", option_from, offsetof(struct recording_part, from_ns),
 	  "only events from this time after the first one on: 10s" },
-	{ "to", 0, "TIME", option_time, offsetof(struct recording_part, until_ns),
+	{ "to", 0, "TIME", option_until, offsetof(struct recording_part, until_ns),
 	  "only events until this time" },
 	{},
 };

@@ -97,6 +97,7 @@ bool option_every(const char *option, const char *s, void *to); /* struct watch_
 bool option_ring_size(const char *option, const char *s, void *to); /* size_t, bytes */
 bool option_count(const char *option, const char *s, void *to); /* __u64, from 1 */
 bool option_time(const char *option, const char *s, void *to); /* __u64, nanoseconds, from 1 */
+bool option_until(const char *option, const char *s, void *to); /* the same; 0s is 1ns */
 
 /*
  * After how many events, and after which time, a verb ends.

@@ -172,6 +172,8 @@ static int run_verb(void *options, int argc, char **argv)
 	struct top *t = options;
 	const struct conflict conflicts[] = {
 		NO_GROUPS_IN(t->config.read, t->view.grouping.by),
+		/* On a screen a key chooses groups later. */
+		NO_LARGEST(t->batch || t->json ? t->view.largest : 0, t->view.grouping.by),
 		{},
 	};
 	int ret = watch_filter(&t->config, argc - 1, argv + 1);

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`bbrctl experiment promote`: the winning arm, as lines of a file for apply."""
 import os
+import re
 import stat
+import subprocess
 
 import pytest
 
 from bpfmap import Map
-from experiments import arms
+from experiments import arms, new_name
 from kills import Traced
-from system import bpftool, maps_of_program
+from system import bpftool, maps_of_program, wait_until
 from test_canary import LEASE_AT
 from tool import NOTHING, REFUSED, USAGE
 
@@ -83,6 +85,22 @@ def test_conditions_and_namespaces(bbrctl, experiments, name, cgroup, ns):
     printed = bbrctl("experiment", "promote", started, "--arm", "new")
     assert printed.out == lines(name, cgroup).replace(f"attach = {cgroup.path}\n", "")
     assert f"add default_in or attach to [instance {name}]" in printed.err
+
+
+def test_a_namespace_without_a_name(bbrctl, experiments, name):
+    """The scope of a start without one. The file needs a way to it, and has that of a process there."""
+    started = new_name()
+    with subprocess.Popen(["unshare", "--net", "sleep", "100"]) as there:
+        try:
+            wait_until(lambda: os.readlink(f"/proc/{there.pid}/ns/net") != os.readlink("/proc/self/ns/net"), "it has its namespace")
+            way = f"/proc/{there.pid}/ns/net"
+            experiments.names.append(started)
+            bbrctl("experiment", "start", started, *arms(now="cubic", new=name), prefix=["nsenter", f"--net={way}"])
+            assert f"\ndefault_in = {way}\n" in bbrctl("experiment", "promote", started, "--arm", "new").out
+        finally:
+            there.kill()
+    refused = bbrctl("experiment", "promote", started, "--arm", "new", status=REFUSED).err
+    assert re.search(r"network namespace net:\[\d+\] cannot be found from here", refused)
 
 
 FILE = """; ours

@@ -139,7 +139,9 @@ def test_nothing_to_do_and_another_of_ours(bbrctl, load, cgroup):
     name, other = load(), load()
     detach(bbrctl, name, cgroup, status=NOTHING)
     attach(bbrctl, name, cgroup)
-    attach(bbrctl, name, cgroup, status=NOTHING)
+    assert "detach it first" not in attach(bbrctl, name, cgroup, status=NOTHING).err
+    stay = bbrctl("attach", "--stay", "--cgroup", cgroup.path, "--name", name, status=NOTHING)
+    assert f"detach it first: bbrctl detach --cgroup {cgroup.path} --name {name}" in stay.err
     refused = attach(bbrctl, other, cgroup, status=REFUSED).err
     assert f"bbrctl detach --cgroup {cgroup.path} --name {name}" in refused
     assert f"--name {name}" in detach(bbrctl, other, cgroup, status=NOTHING).err

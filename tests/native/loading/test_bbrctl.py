@@ -228,10 +228,40 @@ def test_help_of_no_verb_is_that_of_all(bbrctl):
 
 
 def test_output_that_cannot_be_written_is_an_error(bbrctl):
-    with open("/dev/full", "w") as full:
-        done = bbrctl.start("show", "--defaults", stdout=full, stderr=subprocess.PIPE, text=True)
-        assert "cannot write: No space left on device" in done.communicate(timeout=30)[1]
-        assert done.returncode == REFUSED
+    for args in (), ("-j",):
+        with open("/dev/full", "w") as full:
+            done = bbrctl.start("show", "--defaults", *args, stdout=full, stderr=subprocess.PIPE, text=True)
+            assert "cannot write: No space left on device" in done.communicate(timeout=30)[1]
+            assert done.returncode == REFUSED
+
+
+@pytest.mark.parametrize("args, said", [
+    (["rule", "test", "10.0.0.1:80"], "bbrctl: rule test 10.0.0.1:80: not an IPv4 or IPv6 address or prefix\n"),
+    (["rule", "delete", "1", "--dst", "10.0.0.1"], "bbrctl: rule delete: a number or options, not both\n"),
+    (["show", "--defaults", "cwnd_gian"], "\n  did you mean cwnd_gain?\n"),
+    (["show", "--defaults", "--name", "x"], "bbrctl: show: --defaults does not go with --name or --profile\n"),
+    (["show", "--defaults", "--profile", "tsunami"], "bbrctl: show: --defaults does not go with --name or --profile\n"),
+    (["set", "cwnd_gain=1", "bw_win=9", "cwnd_gain=2"], "bbrctl: cwnd_gain: appears twice\n"),
+    (["load", "--name", "a", "--name", "b"], "bbrctl: load: --name: appears twice\n"),
+    (["load", "--set", "bw_win=9", "--set", "bw_win=8"], "bbrctl: bw_win: appears twice\n")])
+def test_a_refusal_names_what_was_given(bbrctl, args, said):
+    assert said in bbrctl(*args, status=USAGE).err
+
+
+def test_names_that_may_be_meant(bbrctl, load, tmp_path):
+    name = load()
+    assert f"{name} is an instance: bbrctl show --name {name}" in bbrctl("show", name, status=USAGE).err
+    go = "profile", "add", "--name", name
+    assert "did you mean tsunami?" in bbrctl(*go, "tsunmi", status=USAGE).err
+    assert "wifi is a profile of bbr3" in bbrctl(*go, "wifi", status=USAGE).err
+    assert "here --profile takes a file" in bbrctl(*go, "mine", "--profile", "tsunami", status=USAGE).err
+    assert "here --profile" not in bbrctl(*go, "mine", "--profile", tmp_path, status=None).err
+
+
+def test_the_namespace_whose_default_it_is_already(bbrctl, load, ns):
+    go = "load", "--name", load(), "--default", "--netns", ns.name
+    bbrctl(*go)
+    assert f"already the default of network namespace {ns.name}\n" in bbrctl(*go, status=NOTHING).err
 
 
 def test_show_in_json_has_units_and_ranges(bbrctl):
@@ -337,12 +367,6 @@ def test_set_to_the_same_is_nothing_to_do(bbrctl, load):
     bbrctl("set", "--name", name, "bw_win=11", status=NOTHING)
     bbrctl("set", "--name", name, "bw_win=11", "cwnd_gain=3")
     assert values(bbrctl, "--name", name)["cwnd_gain"] == 3
-
-
-def test_the_last_of_two_values_counts(bbrctl, load):
-    name = load()
-    bbrctl("set", "--name", name, "bw_win=11", "bw_win=12")
-    assert values(bbrctl, "--name", name)["bw_win"] == 12
 
 
 def test_reset_of_single_keys_leaves_the_others(bbrctl, load):

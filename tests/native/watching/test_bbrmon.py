@@ -11,7 +11,7 @@ import pytest
 
 from stream import check_accounts, endless, go_on_watching, stop_past_its_lease, tuple_of, tuples, wait_for_ends
 from system import RunCounts, map_exists, maps_held_by, maps_of_program, wait_until
-from tool import DONE, NOTHING, REFUSED, USAGE, lose_reader, sanitizer_environment, status_of
+from tool import DONE, NOTHING, REFUSED, USAGE, data_of, lose_reader, sanitizer_environment, status_of
 from transfer import BUSY_RATE, MB, Transfer, advance, connect, finish, flows, get_cc, listen, send_verified, set_cc
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
@@ -35,11 +35,53 @@ def test_a_reader_that_goes_away_is_no_error(bbrmon, verb):
 
 
 def test_what_cannot_be_written_is_an_error(bbrmon):
-    for verb in f"export --read {RECORDING}", f"experiment {CASE}":
+    copy = f"record -j --read {RECORDING} -o /dev/null"
+    for verb in f"export --read {RECORDING}", f"experiment {CASE}", copy, "--help", "-V", "stream --help":
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([bbrmon.path, *verb.split()], stdout=full, stderr=subprocess.PIPE, text=True,
                                   timeout=60, env=sanitizer_environment())
         assert (done.returncode, done.stderr) == (REFUSED, "bbrmon: cannot write: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_does_not_reach_a_file(bbrmon, tmp_path, closed):
+    """A file that is opened must not get the number of a standard stream, and with it what is printed there."""
+    copy, page = tmp_path / "copy.rec", tmp_path / "page.html"
+    command = f"{bbrmon.path} record -j -r {RECORDING} -o {copy} {closed}; {bbrmon.path} report -o {page} {RECORDING} {closed}"
+    subprocess.run(["bash", "-c", command], env=sanitizer_environment(), timeout=60, check=">&-" not in closed)
+    bbrmon("record", "-r", RECORDING, "-o", tmp_path / "expected.rec")
+    assert copy.read_bytes() == (tmp_path / "expected.rec").read_bytes()
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_times_of_a_replay_begin_with_its_first_event(bbrmon):
+    fast = bbrmon("stream", "-r", RECORDING, "--count", 1).out.split()
+    assert bbrmon("stream", "-r", RECORDING, "--count", 1, "--speed", 1000).out.split() == fast
+
+
+def test_a_part_may_begin_with_the_recording(bbrmon, tmp_path):
+    page, all_of_it = tmp_path / "page.html", tmp_path / "all.html"
+    for out, args in (page, ["--from", "0s"]), (all_of_it, []):
+        bbrmon("report", RECORDING, "-o", out, *args)
+    assert data_of(page.read_text())["flows"] == data_of(all_of_it.read_text())["flows"]
+    at = bbrmon("snapshot", "-j", "-r", RECORDING, "--at", "0s").out
+    assert at == bbrmon("snapshot", "-j", "-r", RECORDING, "--at", "1ns").out
+    assert at and bbrmon("why", "-j", "-r", RECORDING, "--from", "0s").out == bbrmon("why", "-j", "-r", RECORDING).out
+    bbrmon("report", RECORDING, "-o", page, "--to", "0s")
+    assert "must be 0s to" in bbrmon("snapshot", "-r", RECORDING, "--at", "9999999999s", status=USAGE).err
+
+
+def test_report_takes_the_recording_as_the_other_verbs_do(bbrmon, tmp_path):
+    def page(*args):
+        bbrmon("report", *args, "-o", tmp_path / "page.html")
+        return (tmp_path / "page.html").read_text()
+    assert page("--read", RECORDING) == page("-r", RECORDING) == page(RECORDING)
+    assert page("-r", RECORDING, "cwnd > 0") == page(RECORDING, "cwnd > 0")
+    assert "FILE is missing" in bbrmon("report", status=USAGE).err
+    for verb in "stream", "snapshot", "why", "top", "record -o x":
+        refused = bbrmon(*verb.split(), RECORDING, status=USAGE).err
+        assert refused.endswith(f"{RECORDING} is a file; if it is a recording, name it with --read\n"), refused
+    assert "--read" not in bbrmon("stream", "no.such.file", status=USAGE).err
 
 
 def have_samples(acks):

@@ -932,7 +932,7 @@ def test_a_named_output(bbrmon, report, tmp_path, monkeypatch, args, option):
 
 
 @pytest.mark.parametrize("args", [
-    [], ["a", "b"], ["a", "--points", "10"], ["a", "--points", "many"], ["a", "--flows", "0"], ["a", "--flow", "0"],
+    [], ["a", "b"], ["a", "--points", "10"], ["a", "--points", "many"], ["a", "--flows", "0"], ["a", "--flow", "0"], ["a", "--flow", "1"],
     ["a", "--from", "5"], ["a", "--from", "3s", "--to", "1s"], ["a", "--every", "ack"], ["-"], ["a", "-o", "-", "--svg", "-"],
 ])
 def test_wrong_command_lines_are_a_usage_error(bbrmon, args):

@@ -468,7 +468,7 @@ def test_each_possible_name_is_shown_once(bbrmon, expression, names):
     assert sorted(shown) == names
 
 
-@pytest.mark.parametrize("args", [["--sort", "nothing"], ["--sort", ""], ["--sort", ",".join(["cwnd"] * 17)], ["--at", "1s"],
+@pytest.mark.parametrize("args", [["-s", "--by", "netns"], ["--sort", "nothing"], ["--sort", ""], ["--sort", ",".join(["cwnd"] * 17)], ["--at", "1s"],
                                   ["--reverse"], ["-s", "--sort", "cwnd"], ["-r", "/dev/null", "-p"],
                                   ["-r", "/dev/null", "--netns", "x"], ["-r", "/dev/null", "--cgroup"],
                                   ["-r", "/dev/null", "fwmark", "1"], ["-r", "/dev/null", "state", "established"]])

@@ -382,7 +382,7 @@ def test_columns(bbrmon, recorded):
 
 @pytest.mark.parametrize("args", [
     ["extra"], ["--sort", "colour"], ["--interval", "1ms"], ["--interval", "5"], ["--batch", "--width", "39"],
-    ["--batch", "--width", "0"], ["--count", "3"], ["--width", "80"], ["--columns", "rate,colour"], ["--by", "host"], ["--largest", "0"],
+    ["--batch", "--width", "0"], ["--count", "3"], ["--width", "80"], ["--columns", "rate,colour"], ["--by", "host"], ["--largest", "0"], ["--batch", "--largest", "3"], ["-j", "--largest", "3"],
     ["--read", "x", "--by", "cgroup"], ["--filter", "x" * 64], ["--batch", "-n", "0"],
 ])
 def test_wrong_command_lines_are_a_usage_error(bbrmon, args):

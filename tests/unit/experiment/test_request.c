@@ -169,17 +169,19 @@ static void the_rest(void **state)
 
 	(void)state;
 	assert_int_equal(parsed(OPTIONS(.by = "prefix")).config.unit, EXPERIMENT_BY_PREFIX);
-	r = parsed(OPTIONS(.prefix = "32,64"));
+	r = parsed(OPTIONS(.by = "prefix", .prefix = "32,64"));
 	assert_int_equal(r.config.prefix4, 128);
 	assert_int_equal(r.config.prefix6, 64);
 	assert_int_equal(parsed(OPTIONS(.keep = "1")).config.outcomes, 1024);
 	assert_int_equal(parsed(OPTIONS(.keep = "65537")).config.outcomes, 131072);
 	refused(OPTIONS(.by = "client"));
-	refused(OPTIONS(.prefix = "24"));
-	refused(OPTIONS(.prefix = "0,48"));
-	refused(OPTIONS(.prefix = "33,48"));
-	refused(OPTIONS(.prefix = "24,129"));
-	refused(OPTIONS(.prefix = "24,48,"));
+	refused(OPTIONS(.prefix = "24,48"));
+	refused(OPTIONS(.by = "connection", .prefix = "24,48"));
+	refused(OPTIONS(.by = "prefix", .prefix = "24"));
+	refused(OPTIONS(.by = "prefix", .prefix = "0,48"));
+	refused(OPTIONS(.by = "prefix", .prefix = "33,48"));
+	refused(OPTIONS(.by = "prefix", .prefix = "24,129"));
+	refused(OPTIONS(.by = "prefix", .prefix = "24,48,"));
 	refused(OPTIONS(.keep = "0"));
 	refused(OPTIONS(.keep = "2000000"));
 	refused(OPTIONS(.keep = "-1"));

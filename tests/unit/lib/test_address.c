@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "address.h"
+#include "cli/err.h"
 #include "cli/json.h"
 
 struct address {
@@ -126,6 +127,32 @@ static void what_is_printed_is_read_as_the_same(void **state)
 	}
 }
 
+/* Shorter than ::ffff:0:0/96, a prefix would have other addresses than IPv4, and all of IPv4. */
+static void an_ipv4_prefix_in_ipv6_is_not_shorter_than_96(void **state)
+{
+	__u32 addr[4], mask[4];
+	char *said;
+	size_t size;
+	FILE *out = open_memstream(&said, &size);
+
+	(void)state;
+	err_init("tool", false);
+	err_to(out);
+	assert_true(parse_prefix("--dst", "::ffff:10.0.0.0/104", addr, mask));
+	assert_true(parse_prefix("--dst", "::ffff:0.0.0.0/96", addr, mask));
+	assert_true(parse_prefix("--dst", "::/0", addr, mask));
+	assert_false(parse_prefix("--dst", "::ffff:10.0.0.0/8", addr, mask));
+	assert_false(parse_prefix("--dst", "::ffff:a00:0/95", addr, mask));
+	err_to(NULL);
+	fclose(out);
+	assert_string_equal(said, "tool: --dst ::ffff:10.0.0.0/8: the prefix length of an IPv4 "
+				  "address in IPv6 is 96 to 128\n"
+				  "  write it as IPv4: 10.0.0.0/8\n"
+				  "tool: --dst ::ffff:a00:0/95: the prefix length of an IPv4 "
+				  "address in IPv6 is 96 to 128\n");
+	free(said);
+}
+
 static void json_has_an_address_and_a_port(void **state)
 {
 	char *text;
@@ -152,6 +179,7 @@ int main(void)
 		cmocka_unit_test(a_port_follows_its_address),
 		cmocka_unit_test(a_prefix_has_its_own_length),
 		cmocka_unit_test(what_is_printed_is_read_as_the_same),
+		cmocka_unit_test(an_ipv4_prefix_in_ipv6_is_not_shorter_than_96),
 		cmocka_unit_test(json_has_an_address_and_a_port),
 	};
 

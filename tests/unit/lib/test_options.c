@@ -122,6 +122,8 @@ static const struct verb *const verbs[] = {
 	VERB("rule add", with_all, 1, 2, NEEDS(0)),
 	VERB("rule list", with_name, 0, 0, NEEDS(0)),
 	VERB("ruler", NULL, 0, 0, NEEDS(0)),
+	VERB("set size", NULL, 0, 0, NEEDS(0)),
+	VERB("set speed", NULL, 0, 0, NEEDS(0)),
 	NULL,
 };
 
@@ -255,9 +257,13 @@ static void test_values_that_look_like_verbs(void **state)
 static void test_an_option_several_times(void **state)
 {
 	(void)state;
-	expect_run("tool --set a=1 load --set b=2 --name x --set=c=3 --name y", "load");
+	expect_run("tool --set a=1 -j load --set b=2 --name x --set=c=3 -j", "load");
 	assert_string_equal(ran.set, "a=1 b=2 c=3");
-	assert_string_equal(ran.choices.name, "y");
+	assert_string_equal(ran.choices.name, "x");
+	expect_refusal("tool load --name x -n x", "tool: load: --name: appears twice\n"
+						  "  tool load --help lists the options\n");
+	expect_refusal("tool -N 1 load --number 2", "tool: load: --number: appears twice\n"
+						    "  tool load --help lists the options\n");
 }
 
 static void test_a_struct_within_the_verbs(void **state)
@@ -286,6 +292,16 @@ static void test_wrong_options(void **state)
 					       "  tool look --help lists the options\n");
 	expect_refusal("tool --number 5 rule list", "tool: rule list: --number: not an option\n"
 						    "  tool rule list --help lists the options\n");
+	expect_refusal("tool look -xj", "tool: look: -x: not an option\n"
+					"  tool look --help lists the options\n");
+	expect_refusal("tool load --name x -jxy", "tool: load: -x: not an option\n"
+						  "  tool load --help lists the options\n");
+	expect_refusal("tool load -jN", "tool: load: -N: its value is missing\n"
+					"  tool load --help lists the options\n");
+	expect_refusal("tool look --json=1", "tool: look: --json=1: this option takes no value\n"
+					     "  tool look --help lists the options\n");
+	expect_refusal("tool -jxy", "tool: -x: unknown option, or its value is missing\n"
+				    "  tool --help lists verbs and options\n");
 	expect_refusal("tool look --name", "tool: look: --name: its value is missing\n"
 					   "  tool look --help lists the options\n");
 	expect_refusal("tool load --number x --set a", "tool: --number x: not a number\n"
@@ -305,8 +321,8 @@ static void test_wrong_arguments(void **state)
 				      "  tool look --help lists the options\n");
 	expect_refusal("tool rule add a b c d", "tool: rule add: c: unexpected argument\n"
 						"  tool rule add --help lists the options\n");
-	expect_refusal("tool -j rule add", "tool: rule add: ARG: is missing\n"
-					   "  tool rule add --help lists the options\n");
+	expect_refusal("tool -j rule add", "tool: rule add: ARG is missing\n"
+					   "  tool rule add --help explains it\n");
 }
 
 static void test_wrong_verbs(void **state)
@@ -317,9 +333,9 @@ static void test_wrong_verbs(void **state)
 	expect_refusal("tool rule ladd",
 		       "tool: rule ladd: no such verb\n  did you mean rule add?\n");
 	expect_refusal("tool rules list", "tool: rules: no such verb\n  did you mean rule?\n");
-	expect_refusal("tool add rule", "tool: add: no such verb\n  tool --help lists them\n");
+	expect_refusal("tool add rule", "tool: add: no such verb\n  did you mean rule add?\n");
 	expect_refusal("tool rule", "tool: rule: its second word is missing\n"
-				    "  tool rule --help lists the verbs that begin with it\n");
+				    "  one of: rule add, rule list\n");
 	expect_refusal("tool rule such", "tool: rule such: no such verb\n"
 					 "  tool rule --help lists the verbs that begin with it\n");
 	expect_refusal("tool ", "tool: : no such verb\n  tool --help lists them\n");
@@ -338,6 +354,9 @@ static void test_the_beginning_of_a_verb_will_do(void **state)
 	expect_run("tool rul", "ruler");
 	expect_refusal("tool lo", "tool: lo: which of look, load?\n");
 	expect_refusal("tool ru l", "tool: ru: which of rule list, ruler?\n");
+	expect_refusal("tool set s", "tool: set s: which of set size, set speed?\n");
+	expect_refusal("tool se", "tool: se: its second word is missing\n"
+				  "  one of: set size, set speed\n");
 	assert_int_equal(call("tool loo --help"), EXIT_DONE);
 	assert_non_null(strstr(out, "does look"));
 	assert_int_equal(call("tool loo -V"), EXIT_DONE);
@@ -355,8 +374,9 @@ static void test_without_a_verb_all_are_listed(void **state)
 
 static void test_help_of_the_program(void **state)
 {
-	static const char *const lines[] = { "tool --help", "tool -h", "tool x -h",
-					     "tool --help rule such" };
+	static const char *const lines[] = { "tool --help",	      "tool -h",   "tool x -h",
+					     "tool --help rule such", "tool help", "tool help such",
+					     "tool -j help" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -369,6 +389,8 @@ static void test_help_of_the_program(void **state)
 			     "  rule add   does rule add\n"
 			     "  rule list  does rule list\n"
 			     "  ruler      does ruler\n"
+			     "  set size   does set size\n"
+			     "  set speed  does set speed\n"
 			     "\nOptions of every verb; `tool VERB --help` lists its own:\n"
 			     "  -j, --json          JSON\n"
 			     "  -v, --verbose       show messages from libbpf and the verifier\n"
@@ -380,18 +402,24 @@ static void test_help_of_the_program(void **state)
 
 static void test_help_of_a_group(void **state)
 {
+	static const char *const lines[] = { "tool rule --help", "tool help rule" };
+
 	(void)state;
-	assert_int_equal(call("tool rule --help"), EXIT_DONE);
-	assert_string_equal(out, "usage: tool rule VERB [options]\n\n"
-				 "  rule add   does rule add\n"
-				 "  rule list  does rule list\n"
-				 "\n`tool rule VERB --help` lists the options of a verb.\n");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		assert_int_equal(call(lines[i]), EXIT_DONE);
+		assert_string_equal(out, "usage: tool rule VERB [options]\n\n"
+					 "  rule add   does rule add\n"
+					 "  rule list  does rule list\n"
+					 "\n`tool rule VERB --help` lists the options of a "
+					 "verb.\n");
+	}
 }
 
 static void test_help_of_a_verb(void **state)
 {
 	static const char *const lines[] = { "tool load --help", "tool -h load",
-					     "tool -N 5 load a b c -h" };
+					     "tool -N 5 load a b c -h", "tool help load",
+					     "tool help loa" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {

@@ -295,6 +295,38 @@ static void sizes_are_in_binary_steps(void **state)
 	}
 }
 
+/* What is wrong is named: the unit, the sign, the key that was meant, the second value of a key. */
+static void a_refusal_says_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *assignment, *said;
+	} cases[] = {
+		{ "cwnd_gain=200%", "cwnd_gain=200%: a number without a unit is needed\n" },
+		{ "cwnd_gain=-1", "cwnd_gain=-1: must not be negative\n" },
+		{ "min_rtt_win=-1s", "min_rtt_win=-1s: must not be negative\n" },
+		{ "min_rtt_win=1m", "min_rtt_win=1m: the units are s, ms, us and ns\n" },
+		{ "pacing_rate=1mb", "the units are tbit, gbit, mbit, kbit and bit\n" },
+		{ "notsent_lowat=1mb", "notsent_lowat=1mb: the units are g, m and k\n" },
+		{ "cwnd_gian=2", "is called cwnd_gian\n  did you mean cwnd_gain?\n" },
+		{ "=2", "=2: expected KEY=VALUE, without blanks\n" },
+	};
+	static const char *const twice[] = { "cwnd_gain=1", "bw_win=9", "cwnd_gain=2" };
+	struct param_set set = param_set_default(algorithms[0]);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		capture_begin();
+		assert_int_equal(param_assign(cases[i].assignment, &set), EXIT_USAGE);
+		capture_end();
+		if (!strstr(captured_messages(), cases[i].said))
+			fail_msg("%s: %s", cases[i].assignment, captured_messages());
+	}
+	assert_int_equal(param_check_once(2, twice), EXIT_DONE);
+	capture_begin();
+	assert_int_equal(param_check_once(3, twice), EXIT_USAGE);
+	capture_end();
+	assert_non_null(strstr(captured_messages(), "cwnd_gain: appears twice\n"));
+}
 static void what_a_route_sets_is_refused_with_a_reason(void **state)
 {
 	struct param_set set = param_set_default(algorithms[0]);
@@ -358,6 +390,7 @@ int main(void)
 		cmocka_unit_test(slow_rates_are_warned_of),
 		cmocka_unit_test(gains_below_the_margin_are_warned_of),
 		cmocka_unit_test(sizes_are_in_binary_steps),
+		cmocka_unit_test(a_refusal_says_what_is_wrong),
 		cmocka_unit_test(what_a_route_sets_is_refused_with_a_reason),
 		cmocka_unit_test(every_range_ends_where_it_says),
 	};

@@ -108,17 +108,6 @@ static void a_remote_of_ipv6_is_left_to_the_program(void **state)
 	assert_true(matches("any", 1));
 }
 
-/* Of two conditions one alone would count; names are a list. */
-static void an_option_twice_is_refused(void **state)
-{
-	(void)state;
-	assert_true(give("lport", "1") && give("remote", "10.0.0.1"));
-	assert_false(give("lport", "2"));
-	assert_false(give("remote", "10.0.0.2"));
-	assert_int_equal(filter(""), -1);
-	assert_false(matches("any", 2));
-}
-
 /* Instances are chosen before there are events from them. */
 static void any_of_the_names(void **state)
 {
@@ -174,7 +163,6 @@ int main(void)
 		TEST(nothing_given_is_all),
 		TEST(options_are_conditions_that_the_program_does),
 		TEST(a_remote_of_ipv6_is_left_to_the_program),
-		TEST(an_option_twice_is_refused),
 		TEST(any_of_the_names),
 		TEST(options_and_expression_must_both_match),
 		TEST(an_expression_that_says_otherwise_matches_nothing),

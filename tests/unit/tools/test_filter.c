@@ -245,6 +245,7 @@ static void a_recording_says_what_can_be_named(void **state)
 	assert_non_null(strstr(said_of("mode WALK/up"), "WALK, WALK/left, WALK/right, RUN,"));
 	assert_non_null(strstr(said_of("reason x"), ", stone, ice\n"));
 	assert_non_null(strstr(said_of("stamina = 5ms"), "a number: 10, 64k"));
+	assert_non_null(strstr(said_of("bw_bps > 99999999999999999999mbit"), "too large"));
 }
 
 static void wrong_values_are_refused(void **state)
