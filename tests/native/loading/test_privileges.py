@@ -15,7 +15,7 @@ import tempfile
 import pytest
 
 from system import run, wait_until
-from tool import DONE, REFUSED, SANITIZER, Tool, sanitizer_environment, status_of
+from tool import DONE, REFUSED, SANITIZER, USAGE, Tool, sanitizer_environment, status_of
 from transfer import connect, listen, send_verified
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -307,7 +307,7 @@ def test_capabilities_of_the_file(bbrctl, plain_bbrmon, public, load, ns, flags)
 def test_a_recording_needs_none(public, verb):
     """The message is about the file, which does not exist."""
     if "--read" in Tool(public / "bbrmon")(verb, "--help").out:
-        err = Tool(public / "bbrmon")(verb, *OTHER_ARGS.get(verb, []), "--read", "no_such_file", status=REFUSED,
+        err = Tool(public / "bbrmon")(verb, *OTHER_ARGS.get(verb, []), "--read", "no_such_file", status=USAGE,
                                       cwd=public, prefix=nobody_with(())).err
         assert "no_such_file" in err and "missing" not in err
 

@@ -192,7 +192,7 @@ static char *message_of(const char *text, size_t len)
 
 	assert_true(saved >= 0 && fd >= 0 && said);
 	dup2(fd, STDERR_FILENO);
-	assert_int_equal(read_text(text, len, &s), EXIT_REFUSED);
+	assert_int_equal(read_text(text, len, &s), EXIT_USAGE);
 	dup2(saved, STDERR_FILENO);
 	assert_true(pread(fd, said, 4095, 0) >= 0);
 	close(fd);
@@ -233,8 +233,8 @@ static void test_what_it_is_not(void **state)
 	char *text = text_of(&s, &len);
 
 	(void)state;
-	assert_int_equal(file_read("/nothing/such", &none), EXIT_REFUSED);
-	assert_int_equal(read_text("", 0, &none), EXIT_REFUSED);
+	assert_int_equal(file_read("/nothing/such", &none), EXIT_USAGE);
+	assert_int_equal(read_text("", 0, &none), EXIT_USAGE);
 	refuses_at(text, "bpf-bbr experiment", "something else", false);
 	refuses(text, "arms=2", "arms=1");
 	refuses(text, "arms=2", "arms=5");
