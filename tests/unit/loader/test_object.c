@@ -238,7 +238,7 @@ static void test_a_crash_is_one_message(void **state)
 		 "Killed\n"
 		 "  the file is damaged, or made to do harm\n",
 		 path);
-	assert_int_equal(open_and_listen(path, errors), EXIT_USAGE);
+	assert_int_equal(open_and_listen(path, errors), EXIT_REFUSED);
 	assert_string_equal(errors, expected);
 	assert_int_equal(seen->calls_of_parent, 0);
 }
