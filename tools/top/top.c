@@ -13,6 +13,7 @@
 
 #include "cli/err.h"
 #include "cli/options.h"
+#include "cli/units.h"
 #include "kernel/clock.h"
 #include "recording/replay.h"
 #include "stream/event_source.h"
@@ -66,8 +67,9 @@ static int run(struct top *t)
 	t->paused = true; /* what is still to come is only counted */
 	event_source_stop(&t->source);
 	if (!ret && !screen_is_gone())
-		fprintf(stderr, "%llu connections, %llu events, %llu dropped\n",
-			t->table.next_serial, t->events, event_source_drops(&t->source));
+		fprintf(stderr, "%llu connection%s, %llu event%s, %llu dropped\n",
+			t->table.next_serial, plural(t->table.next_serial), t->events,
+			plural(t->events), event_source_drops(&t->source));
 	event_source_close(&t->source);
 	if (t->has_sockets)
 		sockets_close(&t->sockets);
