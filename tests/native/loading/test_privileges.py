@@ -155,8 +155,8 @@ def test_every_verb_is_in_here():
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_says_what_it_needs(bbrmon, verb):
-    (line,) = re.findall(r"^Needs (.*); gives up all others", bbrmon(verb, "--help").out, re.M)
-    needs, _, may = line.partition(" and uses, if it has them, ")
+    (line,) = re.findall(r"^Needs ([^;]*);\s+gives\s+up\s+all\s+others", bbrmon(verb, "--help").out, re.M)
+    needs, _, may = " ".join(line.split()).partition(" and uses, if it has them, ")
     assert set(re.findall(r"CAP_[A-Z_]+", needs)) == names(NEEDS[verb])
     assert set(re.findall(r"CAP_[A-Z_]+", may)) == names(MAY.get(verb, ()))
 
