@@ -138,6 +138,7 @@ static const struct option_def options[] = {
 	  "the totals count all" },
 	{ "no-colour", 0, NULL, option_flag, OPTION(no_colour),
 	  "no colours, like the environment variable NO_COLOR" },
+	{ "no-color", 0, NULL, option_flag, OPTION(no_colour), "the same" },
 	{ "batch", 'b', NULL, option_flag, OPTION(batch), "print a block of text at each refresh" },
 	{ "json", 'j', NULL, option_flag, OPTION(json),
 	  "print a JSON object for each connection and refresh" },
