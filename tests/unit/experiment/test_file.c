@@ -404,18 +404,18 @@ static void test_lines_without_an_end(void **state)
 	for (int n = 60000; n < 70000; n += 9000) {
 		assert_true(asprintf(&longer, "%s#%.*s\n", text, n, many) > 0);
 		assert_int_equal(read_text(longer, strlen(longer), &back),
-				 n < 65536 ? EXIT_DONE : EXIT_REFUSED);
+				 n < 65536 ? EXIT_DONE : EXIT_USAGE);
 		study_free(&back);
 		free(longer);
 	}
 	make_file(path, text, len);
 	assert_int_equal(truncate(path, 1ll << 40), 0);
 	back = (struct study){};
-	assert_int_equal(file_read(path, &back), EXIT_REFUSED);
+	assert_int_equal(file_read(path, &back), EXIT_USAGE);
 	study_free(&back);
 	unlink(path);
 	back = (struct study){};
-	assert_int_equal(file_read("/dev/zero", &back), EXIT_REFUSED);
+	assert_int_equal(file_read("/dev/zero", &back), EXIT_USAGE);
 	/* A zero byte hides what is behind it, also in a line that the writer did not end. */
 	for (int i = 1; i < 4; i++) {
 		text[len - i] = 0;
