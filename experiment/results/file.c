@@ -331,13 +331,13 @@ struct reading {
 
 static int refuse(const struct reading *r, const char *what, const char *which)
 {
-	return err_refused("%s: line %llu: %s%s%s", r->path, r->line, what, which ? ": " : "",
-			   which ? which : "");
+	return err_usage("%s: line %llu: %s%s%s", r->path, r->line, what, which ? ": " : "",
+			 which ? which : "");
 }
 
 static int refuse_file(const struct reading *r)
 {
-	return err_refused("%s: bbrmon experiment -w did not write this file", r->path);
+	return err_usage("%s: bbrmon experiment -w did not write this file", r->path);
 }
 
 static const struct file_field *find(const struct file_field *f, const char *name)
@@ -610,7 +610,7 @@ static int read_line(struct reading *r, FILE *in, bool *more)
 		r->text[n++] = c;
 	}
 	if (ferror(in))
-		return err_refused("cannot read %s: %s", r->path, strerror(errno));
+		return err_usage("cannot read %s: %s", r->path, strerror(errno));
 	r->text[n] = 0;
 	*more = c != EOF;
 	r->study->is_cut = c == EOF && n; /* the writer was stopped: a number may be cut, too */
@@ -625,7 +625,7 @@ int file_read(const char *path, struct study *s)
 	int ret;
 
 	if (!in)
-		return err_refused("cannot read %s: %s", path, strerror(errno));
+		return err_usage("cannot read %s: %s", path, strerror(errno));
 	privileges_narrow(0); /* anybody may have written what is read from here on */
 	do {
 		ret = read_line(&r, in, &more);

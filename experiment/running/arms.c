@@ -46,7 +46,7 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 		err("--arm %s=%s:%s: %s is not a loaded instance, so it has no profiles",
 		    arm->label, arm->cc, arm->profile_name, arm->cc);
 		remedy("bbrctl status lists instances; load one: bbrctl load");
-		return EXIT_REFUSED;
+		return EXIT_NOTHING;
 	}
 	ret = instance_get(arm->cc, &inst);
 	if (!ret && !inst.assigned_id) {

@@ -147,7 +147,7 @@ static int check_state(const struct experiment_handle *h)
 		err("%s: is not a canary: its design is %s", h->config.name,
 		    experiment_design_name(h->config.design));
 		remedy("bbrmon experiment %s shows its results", h->config.name);
-		return EXIT_REFUSED;
+		return EXIT_NOTHING;
 	}
 	if (state != STATE_TAKEN_BACK && state != STATE_COMPLETE)
 		return EXIT_DONE;

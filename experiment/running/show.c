@@ -80,7 +80,7 @@ static void print_canary(const struct experiment_handle *h)
 
 static void print_counts(const struct experiment_control *c)
 {
-	printf("  %llu connection%s of the scope whose application chose",
+	printf("  %llu connection%s left alone, because the application had chosen",
 	       (unsigned long long)c->chosen, plural(c->chosen));
 	if (c->moved)
 		printf(", %llu moved to another arm at the end of a block",
@@ -88,7 +88,8 @@ static void print_counts(const struct experiment_control *c)
 	if (c->no_memory)
 		printf(", %llu were left alone because --keep others were open",
 		       (unsigned long long)c->no_memory);
-	printf("\n  %llu outcome%s begun", (unsigned long long)c->outcomes, plural(c->outcomes));
+	printf("\n  %llu outcome%s so far, also of open connections",
+	       (unsigned long long)c->outcomes, plural(c->outcomes));
 	if (c->lost)
 		printf(", %llu were overwritten before they ended", (unsigned long long)c->lost);
 	putchar('\n');

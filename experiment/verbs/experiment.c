@@ -218,5 +218,5 @@ static const struct option_def experiment_stop_options[] = {
 
 BBRCTL_VERB(experiment_stop, "experiment stop", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
-	    .brief = "end an experiment: new connections get what they got before",
+	    .brief = "end an experiment, and its choice for new connections",
 	    OPTIONS({ experiment_stop_options, 0 }), .run = verb_experiment_stop);

@@ -15,9 +15,9 @@
  */
 enum {
 	EXIT_DONE = 0,
-	EXIT_USAGE = 1, /* the command line is wrong */
-	EXIT_REFUSED = 2, /* the kernel or the system refused */
-	EXIT_NOTHING = 3, /* there was nothing to do: already loaded, not loaded */
+	EXIT_USAGE = 1, /* the command line, or a file that is read, is wrong */
+	EXIT_REFUSED = 2, /* the kernel or the system refused, or something is in use */
+	EXIT_NOTHING = 3, /* nothing to do, or not there: already loaded, not loaded */
 };
 
 /*

@@ -18,6 +18,7 @@
 
 #include "err.h"
 #include "privileges.h"
+#include "text.h"
 
 #define CAPS_TEXT_LEN 256
 
@@ -236,12 +237,17 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 
 void privileges_print(const struct privileges *of_verb)
 {
-	char text[CAPS_TEXT_LEN];
+	char needs[CAPS_TEXT_LEN] = "no capabilities", may[CAPS_TEXT_LEN];
+	char *text;
 
-	printf("\nNeeds %s", of_verb->needs ? caps_text(text, of_verb->needs) : "no capabilities");
-	if (of_verb->may)
-		printf(" and uses, if it has them, %s", caps_text(text, of_verb->may));
-	puts("; gives up all others.");
+	if (of_verb->needs)
+		caps_text(needs, of_verb->needs);
+	text = mem_format("Needs %s%s%s; gives up all others.", needs,
+			  of_verb->may ? " and uses, if it has them, " : "",
+			  of_verb->may ? caps_text(may, of_verb->may) : "");
+	putchar('\n');
+	text_print_wrapped(text, 0, 0, TEXT_WIDTH, false);
+	free(text);
 }
 
 void privileges_print_option(const struct privileges *of_verb, const char *option)

@@ -69,6 +69,7 @@ void text_print(FILE *out, const char *message);
  * Prints words in lines of this width, as far as they allow; hang is the indent of all lines but the
  * first. The lines of a command end in a backslash, and none ends within its quotes.
  */
+#define TEXT_WIDTH 80
 void text_print_wrapped(const char *text, int indent, int hang, int width, bool is_command);
 
 /*

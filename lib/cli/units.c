@@ -251,7 +251,7 @@ void format_rate_ss(char *buf, size_t size, double bps)
 	if (bps < 0x1p63 && bps == (__u64)bps)
 		len = format_ratio(text, bps, units[i].factor, units[i].factor > 1 ? 3 : 6);
 	else
-		len = snprintf(text, sizeof(text), units[i].factor > 1 ? "%.3g" : "%g",
+		len = snprintf(text, sizeof(text), units[i].factor > 1 ? "%.3g" : "%.0f",
 			       bps / units[i].factor);
 	if (!size)
 		return;

@@ -58,6 +58,11 @@ void complete_netns(const struct completion *c)
 	add_entries(c, NETNS_NAMED, "", false);
 }
 
+void complete_devices(const struct completion *c)
+{
+	add_entries(c, "/sys/class/net", "", false);
+}
+
 void complete_cgroups(const struct completion *c)
 {
 	const char *typed = completion_typed(c), *slash = strrchr(typed, '/');

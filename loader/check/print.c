@@ -11,7 +11,6 @@
 #include "cli/units.h"
 #include "kernel/qdisc.h"
 
-#define WIDTH 80
 #define NETNS_SHOWN 20
 #define FINDINGS_SHOWN 20
 #define STEPS_SHOWN 10
@@ -101,7 +100,7 @@ static void print_netns(const struct check *c, const struct checked_netns *ns)
 				plural(ns->n));
 
 	text = append_counts(text, c, ns);
-	text_print_wrapped(text, 2, 4, WIDTH, false);
+	text_print_wrapped(text, 2, 4, TEXT_WIDTH, false);
 	free(text);
 	free(label);
 	if (!ns->n)
@@ -110,7 +109,7 @@ static void print_netns(const struct check *c, const struct checked_netns *ns)
 			  "%llu kB received; tcp_wmem %llu kB, tcp_rmem %llu kB",
 			  ns->by_fq, ns->by_tcp, ns->bdp_sent / 1000, ns->bdp_received / 1000,
 			  ns->wmem / 1000, ns->rmem / 1000);
-	text_print_wrapped(text, 4, 6, WIDTH, false);
+	text_print_wrapped(text, 4, 6, TEXT_WIDTH, false);
 	free(text);
 }
 
@@ -146,7 +145,7 @@ static void print_finding(const struct check *c, const struct finding *f)
 	char *label = f->ns ? netns_label(c, f->ns) : NULL;
 	char *text = mem_format("%s%s%s", label ? label : "", label ? ": " : "", f->text);
 
-	text_print_wrapped(text, 2, 4, WIDTH, false);
+	text_print_wrapped(text, 2, 4, TEXT_WIDTH, false);
 	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n && i < STEPS_SHOWN; i++) {
 		printf("    ");
 		step_print(&c->plan.step[i], false);
@@ -154,7 +153,7 @@ static void print_finding(const struct check *c, const struct finding *f)
 	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n_waiting; i++)
 		step_print_waiting(&c->plan.waiting[i], "    ");
 	if (f->command)
-		text_print_wrapped(f->command, 6, 8, WIDTH, true);
+		text_print_wrapped(f->command, 6, 8, TEXT_WIDTH, true);
 	free(text);
 	free(label);
 }

@@ -30,7 +30,7 @@ static int refuse(const struct object *obj, const char *why)
 	err("%s: %s", obj->file, why);
 	remedy("--object takes an object that a build of bpf-bbr made; without it bbrctl uses its "
 	       "own");
-	return EXIT_REFUSED;
+	return EXIT_USAGE;
 }
 
 /*
@@ -45,14 +45,14 @@ static int read_file(const struct object *obj, struct embedded *bytes)
 	int ret = EXIT_DONE;
 
 	if (!f)
-		return err_refused("%s: cannot be opened: %s", obj->file, strerror(errno));
+		return err_usage("%s: cannot be opened: %s", obj->file, strerror(errno));
 	all = mem_need(open_memstream(&begin, &size));
 	while ((n = fread(part, 1, sizeof(part), f)) && ftell(all) < FILE_MAX)
 		fwrite(part, 1, n, all);
 	if (n)
 		ret = refuse(obj, "it is too large for a BPF object");
 	else if (ferror(f) && errno != EISDIR)
-		ret = err_refused("%s: cannot be read: %s", obj->file, strerror(errno));
+		ret = err_usage("%s: cannot be read: %s", obj->file, strerror(errno));
 	fclose(f);
 	mem_check(!fclose(all) && begin);
 	*bytes = (struct embedded){ begin, begin + size };
@@ -103,7 +103,7 @@ static int check_abi(struct object *obj)
 		err("%s: it is of another version (%s, ABI %u; this tool has %s, ABI %u)",
 		    obj->file, obj->abi.version, obj->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
 		remedy("use the bbrctl of that version");
-		return EXIT_REFUSED;
+		return EXIT_USAGE;
 	}
 	if (!abi_is_sound(&obj->abi) || !has_maps(obj))
 		return refuse(obj, "its ABI record does not match its maps");

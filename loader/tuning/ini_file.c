@@ -182,7 +182,7 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 	if (ret)
 		remedy("at line %d of %s", number, name);
 	if (!ret && ferror(f))
-		return err_refused("%s: cannot be read: %s", name, strerror(errno));
+		return err_usage("%s: cannot be read: %s", name, strerror(errno));
 	return ret;
 }
 

@@ -21,7 +21,7 @@ struct ini_reader_ops {
 
 /*
  * Reads f to its end; `name` is for messages. Returns EXIT_DONE, what an operation returned,
- * EXIT_USAGE, or EXIT_REFUSED if f cannot be read.
+ * or EXIT_USAGE, also if f cannot be read.
  */
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user);
 

@@ -387,8 +387,8 @@ void param_warn(const char *whose, const struct param_set *old, const struct par
 		    value >= SLOW_KBIT || (old && param_equal(param, old, set)))
 			continue;
 		param_format(param, set, text, sizeof(text));
-		err("%s: %s=%s: a burst that is already booked at this rate keeps an open "
-		    "connection silent, also after a change: 64 KB take %u s",
+		err("%s: %s=%s: packets that are already scheduled at this rate keep an open "
+		    "connection silent, even after a change: 64 KB take %u s",
 		    whose, param->key, text, BURST_BITS / (value * 1000));
 	}
 }

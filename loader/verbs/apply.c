@@ -372,7 +372,7 @@ static int verb_apply(void *options, int argc, char **argv)
 
 	if (opt->follow &&
 	    (only_looks(opt) || opt->hold || opt->undo || opt->prune || opt->service))
-		return err_usage("--follow goes only with --name");
+		return err_usage("--follow takes no other option than --name");
 	if (opt->follow)
 		return follow_file(opt, argc > 1 ? argv[1] : NULL);
 	if (opt->undo && (argc > 1 || opt->hold || opt->prune || opt->service))

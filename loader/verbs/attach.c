@@ -133,7 +133,7 @@ static int add_rule(const struct options *opt, __u64 cgroup, bool *added)
 	if (ret)
 		return ret;
 	place = rule_list_find(&t.rules, &rule);
-	ret = profile_get(&t.profiles, opt->profile, &index) ? EXIT_REFUSED : EXIT_DONE;
+	ret = profile_get(&t.profiles, opt->profile, &index);
 	rule.profile = index;
 	if (ret) {
 		/* It has printed why. */

@@ -112,7 +112,7 @@ static void print_check(const struct utsname *uts, const struct surroundings *s)
 				"bpf_bbr keeps its own mark (the kernel's is read-only)");
 	printf("  upgrades: %s\n",
 	       s->link ? "atomic" : "they leave a gap of a few tenths of a millisecond");
-	printf("  pins: %s\n", s->pins ? s->pins : "they last");
+	printf("  pins: %s\n", s->pins ? s->pins : "they last until a reboot");
 	if (s->can_set_default)
 		puts("  defaults of network namespaces: can be set");
 	else
@@ -123,9 +123,11 @@ static void print_check(const struct utsname *uts, const struct surroundings *s)
 	if (s->n_netns < 0)
 		printf("  network namespaces: the kernel does not list them: %s\n",
 		       strerror(-s->n_netns));
-	else
-		printf("  network namespaces: %d, of which %d cannot be found from here\n",
+	else if (s->unseen_netns)
+		printf("  network namespaces: %d; %d of them cannot be found from here\n",
 		       s->n_netns, s->unseen_netns);
+	else
+		printf("  network namespaces: %d\n", s->n_netns);
 	if (s->unseen_netns > 0)
 		puts("    run it where /proc shows the processes of the whole machine, as with\n"
 		     "    docker's --pid=host");

@@ -124,6 +124,7 @@ const struct completer bbrctl_completers[] = {
 	{ "ARM", add_arms },
 	{ "CC", complete_congestion_controls },
 	{ "DESIGN", add_designs },
+	{ "DEVICE", complete_devices },
 	{ "EXPERIMENT", add_experiments },
 	{ "FILE", completion_add_files },
 	{ "KEY", add_keys },

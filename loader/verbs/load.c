@@ -129,14 +129,14 @@ static int check_algorithm(const struct options *opt, const struct object *obj)
 		err("%s: its algorithm is %s, not %s", obj->file, obj->abi.algorithm,
 		    opt->algorithm);
 		remedy("leave --algorithm out, or --object");
-		return EXIT_REFUSED;
+		return EXIT_USAGE;
 	}
 	if (obj->algorithm || (!opt->set.n && !opt->profile))
 		return EXIT_DONE;
 	err("%s: bbrctl does not know algorithm %s or its parameters", obj->file,
 	    obj->abi.algorithm);
 	remedy("load it without --set and --profile, or with the bbrctl that it was built with");
-	return EXIT_REFUSED;
+	return EXIT_USAGE;
 }
 
 /* True if its default profile has these parameters. */
@@ -207,14 +207,14 @@ static int check_name(const struct options *opt, const struct object *obj)
 		err("%s: bbrctl does not know algorithm %s, so its instance has no default name",
 		    obj->file, obj->abi.algorithm);
 		remedy("give it a name: --name NAME");
-		return EXIT_REFUSED;
+		return EXIT_USAGE;
 	}
 	if (!owner || owner == obj->algorithm)
 		return EXIT_DONE;
 	err("%s: its algorithm is %s, but only instances of %s may have the name %s", obj->file,
 	    obj->abi.algorithm, owner->name, opt->name);
 	remedy("give it another name: --name NAME");
-	return EXIT_REFUSED;
+	return EXIT_USAGE;
 }
 
 static int load_object(struct options *opt, const struct object *obj)
@@ -230,7 +230,7 @@ static int load_object(struct options *opt, const struct object *obj)
 	if (opt->ecn && object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)) {
 		err("%s: algorithm %s does not support ECN", obj->file, obj->abi.algorithm);
 		remedy("leave --ecn out, or choose another --algorithm");
-		return EXIT_REFUSED;
+		return EXIT_USAGE;
 	}
 	if (!opt->name_given && obj->algorithm) {
 		snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance,

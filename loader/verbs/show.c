@@ -123,6 +123,7 @@ static void show_json(const struct options *opt, const struct param_set *p, int 
 
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "name", opt->defaults ? "" : opt->name);
+	json_add_string(&j, "algorithm", p->algorithm->name);
 	if (!opt->defaults)
 		json_add_string(&j, "profile", opt->profile ? opt->profile : BBR_PROFILE_DEFAULT);
 	json_open_array(&j, "params");

@@ -30,7 +30,7 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 		remedy("load it under another name: bbrctl load --name NEW%s%s; then move the "
 		       "connections: bbrctl migrate --from %s --to NEW",
 		       opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
-		ret = EXIT_REFUSED;
+		ret = EXIT_USAGE;
 	}
 	error = ret ? 0 : ops_flags(old, &flags);
 	if (!ret && !error) /* an instance that negotiates ECN keeps doing so */

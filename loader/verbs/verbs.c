@@ -170,9 +170,10 @@ static void print_notes(FILE *out)
 	algorithm_names(names, sizeof(names), " or ");
 	fprintf(out,
 		"ALGORITHM is %s.\n"
-		"Exit status: 0 done, 1 wrong command line, 2 refused by the kernel or the "
-		"system,\n"
-		"3 nothing to do, 4 a canary was taken back.\n",
+		"Exit status: 0 done, 1 the command line or a file is wrong, 2 the kernel or the\n"
+		"system refused, or something is in use, 3 nothing to do, not loaded, a "
+		"difference\n"
+		"from the file or something off, 4 a canary was taken back.\n",
 		names);
 }
 

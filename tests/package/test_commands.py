@@ -286,6 +286,29 @@ def test_what_is_wrong_is_found(place, line):
     assert problem(place, shlex.split(line))
 
 
+def json_keys(*places):
+    """The keys that the sources of these places print."""
+    text = "".join(path.read_text() for place in places for path in sorted((ROOT / place).rglob("*.c")))
+    calls = r'(?:json_\w+|add_percent|param_add_\w+|add_code)\([^;"]*"(\w+)"'
+    return set(re.findall(calls, text)) | set(re.findall(r'json_add_endpoint\([^;"]*"\w+"[^;"]*"(\w+)"', text))
+
+
+def test_the_manual_has_the_json_keys():
+    """Of bbrctl each key; of bbrmon the ends that show a unit."""
+    manual = {tool: (ROOT / f"docs/man/{tool}.8").read_text() for tool in TOOLS}
+    section = manual["bbrctl"].partition("\n.SH JSON\n")[2].partition("\n.SH ")[0]
+    documented = {key for key in re.findall(r"\\fB(\w+)\\fR", section) if key[0] != "_"}
+    printed = json_keys("loader", "experiment/running", "experiment/verbs")
+    # These are no literals in the calls.
+    printed |= {f"{no}{of}" for no in ("", "not_") for of in ("dst", "src", "dport", "sport", "mark", "dev", "cgroup")}
+    assert len(printed) > 150 and documented == printed | {"added", "deleted"}
+    output = manual["bbrmon"].partition("\n.SH OUTPUT\n")[2].partition("\n.SH ")[0]
+    ends = set(re.findall(r"(?<!\w)_[a-z]+", output))
+    units = "_us", "_ms", "_ns", "_s", "_bps", "_bytes", "_kbit", "_percent", "_seconds", "_ticks"
+    keys = json_keys("tools", "experiment/results")
+    assert ends == {unit for unit in units if any(key.endswith(unit) for key in keys)} > {"_bps"}
+
+
 def test_each_kind_of_text_is_read():
     """A continued line, a comment, a pipe, output, and backticks over two lines."""
     text = ("a `bbrctl\nstatus -j` b\n\n    # sudo bbrctl load \\\n        --name x    # why\n    bbrctl: no\n"

@@ -51,6 +51,7 @@ struct export
 	struct http http;
 	__u64 settled_ns, read_ns; /* when that was done last */
 	__u64 read; /* connections, by all readings so far */
+	bool *is_seen; /* for each of the names: has a connection had it? */
 	const char *unread; /* what the last reading failed to read, if no message said so */
 	bool read_all; /* the last reading was possible and complete */
 	int ret; /* of the source */
@@ -98,6 +99,8 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 {
 	struct export *x = ctx;
 
+	for (int i = 0; i < x->config.names.n; i++)
+		x->is_seen[i] |= !strcmp(x->config.names.arg[i], origin->name);
 	/* A reading has all connections; events come only from those that were asked for. */
 	if (is_wanted(&x->config, origin, &snap->event)) {
 		settle_late(x, &snap->event);
@@ -331,6 +334,9 @@ static int run_once(struct export *x)
 	if (x->unread)
 		err("export: the %s of an instance cannot be read", x->unread);
 	ret = output_close(stdout, NULL);
+	for (int i = 0; i < x->config.names.n && !ret; i++)
+		if (!x->is_seen[i])
+			ret = sockets_check_name(x->config.names.arg[i]);
 	return ret || x->read_all ? ret : EXIT_REFUSED;
 }
 
@@ -373,6 +379,7 @@ static int run(struct export *x)
 	metrics_init(&x->metrics, !x->config.read);
 	x->metrics.groups.grouping = (struct grouping){ .by = x->by, .has_no_pids = true };
 	x->metrics.groups.largest = x->largest ? x->largest : GROUPS_LARGEST;
+	x->is_seen = mem_new(x->config.names.n, sizeof(*x->is_seen));
 	interrupt_catch();
 	if (x->config.read)
 		ret = run_recording(x);
@@ -381,6 +388,7 @@ static int run(struct export *x)
 	metrics_free(&x->metrics);
 	rule_counts_free(&x->rules);
 	experiments_close(&x->experiments);
+	free(x->is_seen);
 	return ret;
 }
 

@@ -499,7 +499,7 @@ int http_open(struct http *h, const struct http_address *address, const char *we
 		h->connections[i].fd = -1;
 	if (web_config && web_config_read(&h->web, web_config)) {
 		web_config_free(&h->web);
-		return EXIT_REFUSED;
+		return EXIT_USAGE;
 	}
 	h->listen_fd = listen_at(address);
 	if (h->listen_fd < 0) {

@@ -371,7 +371,7 @@ int web_config_read(struct web_config *w, const char *path)
 	yaml_parser_delete(&parser);
 	for (int i = WEB_CERT; i < WEB_FILES && done; i++)
 		done = !w->files[i].path || read_file(&w->files[i], i == WEB_KEY);
-	return done && (!w->has_tls || check_tls(w)) ? EXIT_DONE : EXIT_REFUSED;
+	return done && (!w->has_tls || check_tls(w)) ? EXIT_DONE : EXIT_USAGE;
 }
 
 static void forget(char *secret)

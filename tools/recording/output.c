@@ -158,7 +158,7 @@ static int find_end(struct record_output *o, struct recording_reader *r)
 		recording_writer_run(o->writer, &r->run);
 		recording_writer_event(o->writer, r->origin, &r->event);
 	}
-	return next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_REFUSED;
+	return next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_USAGE;
 }
 
 static int go_to_end(struct record_output *o, struct recording_reader *r)

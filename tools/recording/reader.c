@@ -73,7 +73,7 @@ int recording_open(struct recording_reader *r, const char *name)
 	}
 	if (fd < 0) {
 		err("cannot read %s: %s", name, strerror(errno));
-		return EXIT_REFUSED;
+		return EXIT_USAGE;
 	}
 	recording_read_fd(r, fd, name);
 	r->is_shared = is_shared;

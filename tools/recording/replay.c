@@ -144,7 +144,7 @@ static int look(struct replay *p, int wait_ms, int *budget)
 			p->is_over = true;
 			break;
 		case RECORDING_NEXT_FAILED:
-			return EXIT_REFUSED;
+			return EXIT_USAGE;
 		}
 	}
 	return EXIT_DONE;

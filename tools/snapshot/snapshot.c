@@ -17,8 +17,6 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "filter/filter.h"
-#include "kernel/instance.h"
-#include "kernel/kernel_types.h"
 #include "kernel/netns.h"
 #include "recording/replay.h"
 #include "snapshot.h"
@@ -121,23 +119,12 @@ static int take_recorded(struct taking *t)
 /* Checks that names without a connection are names of something that is loaded. */
 static int check_names(const struct taking *t)
 {
-	for (int i = 0; i < t->names.n; i++) {
-		const struct algorithm *algorithm;
-		struct instance inst;
-		int ret;
+	int ret = EXIT_DONE;
 
-		if (t->is_seen[i])
-			continue;
-		if (!strcmp(t->names.arg[i], KERNEL_BBR)) {
-			if (kernel_bbr_find(&algorithm) == -EPROTONOSUPPORT)
-				return kernel_bbr_refuse();
-			continue;
-		}
-		ret = instance_get(t->names.arg[i], &inst);
-		if (ret)
-			return ret;
-	}
-	return EXIT_DONE;
+	for (int i = 0; i < t->names.n && !ret; i++)
+		if (!t->is_seen[i])
+			ret = sockets_check_name(t->names.arg[i]);
+	return ret;
 }
 
 static void say_unseen(const struct taking *t, const char *name, __u32 users)

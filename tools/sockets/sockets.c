@@ -10,6 +10,7 @@
 #include "cli/err.h"
 #include "event/event.h"
 #include "kernel/instance.h"
+#include "kernel/kernel_types.h"
 #include "bpf_calls.h"
 #include "kernel/netns.h"
 #include "sockets.h"
@@ -412,6 +413,16 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 		if (s->instances[i].alive)
 			close(s->instances[i].map_fd);
 	return r.enough ? EXIT_DONE : ret;
+}
+
+int sockets_check_name(const char *name)
+{
+	const struct algorithm *algorithm;
+	struct instance inst;
+
+	if (strcmp(name, KERNEL_BBR))
+		return instance_get(name, &inst);
+	return kernel_bbr_find(&algorithm) == -EPROTONOSUPPORT ? kernel_bbr_refuse() : EXIT_DONE;
 }
 
 void sockets_close(struct sockets *s)

@@ -75,6 +75,12 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 __u32 sockets_unseen(const struct sockets *s);
 bool sockets_unseen_of(const struct sockets *s, int i, const char **name, __u32 *users);
 
+/*
+ * For a name without a connection: EXIT_DONE if it is that of something that is loaded, otherwise
+ * another status after printing why not.
+ */
+int sockets_check_name(const char *name);
+
 void sockets_close(struct sockets *s);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "cli/err.h"
 #include "cli/options.h"
+#include "cli/units.h"
 #include "kernel/clock.h"
 #include "recording/replay.h"
 #include "stream/event_source.h"
@@ -66,8 +67,9 @@ static int run(struct top *t)
 	t->paused = true; /* what is still to come is only counted */
 	event_source_stop(&t->source);
 	if (!ret && !screen_is_gone())
-		fprintf(stderr, "%llu connections, %llu events, %llu dropped\n",
-			t->table.next_serial, t->events, event_source_drops(&t->source));
+		fprintf(stderr, "%llu connection%s, %llu event%s, %llu dropped\n",
+			t->table.next_serial, plural(t->table.next_serial), t->events,
+			plural(t->events), event_source_drops(&t->source));
 	if (t->table.no_row)
 		err("%llu events are not shown: there were more than %u connections at once",
 		    t->table.no_row, CONNS_MAX);
@@ -139,6 +141,7 @@ static const struct option_def options[] = {
 	  "the totals count all" },
 	{ "no-colour", 0, NULL, option_flag, OPTION(no_colour),
 	  "no colours, like the environment variable NO_COLOR" },
+	{ "no-color", 0, NULL, option_flag, OPTION(no_colour), "the same" },
 	{ "batch", 'b', NULL, option_flag, OPTION(batch), "print a block of text at each refresh" },
 	{ "json", 'j', NULL, option_flag, OPTION(json),
 	  "print a JSON object for each connection and refresh" },

@@ -223,7 +223,7 @@ int screen_open(bool colour)
 		atexit(give_back);
 	if (!screen) {
 		err("top: cannot use this terminal: TERM is %s",
-		    getenv("TERM") ? getenv("TERM") : "not set");
+		    getenv("TERM") && *getenv("TERM") ? getenv("TERM") : "not set");
 		remedy("set TERM, or use --batch");
 		return EXIT_REFUSED;
 	}

@@ -2,7 +2,13 @@
 /*
  * bbrmon why: what limits each connection.
  */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include "cgroup/cgroup.h"
 #include "cli/completion.h"
@@ -79,7 +85,38 @@ static void say_nothing(const struct asking *a)
 	err("%s", a->read && !a->connections.n ? a->lack : "no connection matches");
 }
 
-static void print_results(const struct asking *a, const struct why_results *r)
+static bool is_seen(const struct asking *a, const char *name)
+{
+	for (size_t i = 0; i < a->connections.n; i++)
+		if (!strcmp(a->connections.list[i]->name, name))
+			return true;
+	return false;
+}
+
+/*
+ * Checks that names without a connection are names of congestion controls that the kernel has.
+ * Here a socket may choose it, or not, but only one that is not there is ENOENT.
+ */
+static int check_names(const struct asking *a)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), ret = EXIT_DONE;
+
+	for (int i = 0; i < a->names.n && !ret && !a->read && fd >= 0; i++) {
+		const char *name = a->names.arg[i];
+
+		if (!is_seen(a, name) && strcmp(name, KERNEL_BBR) &&
+		    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name)) &&
+		    errno == ENOENT)
+			ret = err_nothing("%s: no congestion control with this name is loaded",
+					  name);
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Returns EXIT_NOTHING if a recording has nothing to judge. */
+static int print_results(const struct asking *a, const struct why_results *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		if (a->json) {
@@ -97,13 +134,16 @@ static void print_results(const struct asking *a, const struct why_results *r)
 		err("%u of these are in a sockmap: data that its BPF program redirects does not go "
 		    "through TCP",
 		    r->in_sockmaps);
-	if (!r->n && !r->idle)
-		say_nothing(a);
+	if (r->n || r->idle)
+		return EXIT_DONE;
+	say_nothing(a);
+	return a->read ? EXIT_NOTHING : EXIT_DONE;
 }
 
-static void print_groups(struct asking *a, const struct why_results *r)
+static int print_groups(struct asking *a, const struct why_results *r)
 {
 	struct groups g;
+	int ret = EXIT_DONE;
 
 	why_groups_make(&g, r, &a->grouping, a->largest ? a->largest : GROUPS_LARGEST);
 	for (size_t i = 0; i < g.n; i++) {
@@ -115,23 +155,26 @@ static void print_groups(struct asking *a, const struct why_results *r)
 			putchar('\n');
 		why_print_group_text(stdout, g.list[i]);
 	}
-	if (!g.n)
+	if (!g.n) {
 		say_nothing(a);
+		ret = a->read ? EXIT_NOTHING : EXIT_DONE;
+	}
 	groups_free(&g);
+	return ret;
 }
 
 static int answer(struct asking *a)
 {
 	struct why_results r;
+	int ret, error, names;
 
 	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
 			 a->with_idle || a->grouping.by);
-	if (a->grouping.by)
-		print_groups(a, &r);
-	else
-		print_results(a, &r);
+	names = check_names(a);
+	ret = a->grouping.by ? print_groups(a, &r) : print_results(a, &r);
 	why_results_free(&r);
-	return output_close(stdout, NULL);
+	error = output_close(stdout, NULL);
+	return error ? error : names ? names : ret;
 }
 
 /* ---- options */

@@ -14,7 +14,7 @@ from experiments import Server, arms, new_name, short_connection
 from exporter import Exporter
 from system import wait_until
 from test_experiment import client
-from tool import NOTHING, REFUSED, USAGE, data_of
+from tool import NOTHING, USAGE, data_of
 from transfer import Transfer, connect, listen
 
 pytestmark = pytest.mark.machine_alone  # it watches all instances
@@ -163,7 +163,7 @@ def test_files_that_are_other_ones(bbrmon, experiments, ns, cgroup, sink, tmp_pa
                   [line.replace("arms=2", "arms=9") for line in lines], [lines[0], lines[0].replace("=", "=x")],
                   [line.replace("timeouts", "timeout") for line in lines]):
         other.write_text("".join(wrong))
-        assert str(other) in bbrmon("experiment", other, status=REFUSED).err, wrong
+        assert str(other) in bbrmon("experiment", other, status=USAGE).err, wrong
 
 
 def test_following_a_ring_that_goes_round(bbrmon, experiments, ns, cgroup, sink, tmp_path):
@@ -241,7 +241,7 @@ def test_outputs_that_exclude_each_other(bbrmon, tmp_path):
 
 def test_what_does_not_exist(bbrmon, tmp_path):
     assert "no experiment" in bbrmon("experiment", new_name(), status=NOTHING).err
-    bbrmon("experiment", tmp_path / "none.csv", status=REFUSED)
+    bbrmon("experiment", tmp_path / "none.csv", status=USAGE)
     (tmp_path / "a.csv").write_text("")
-    bbrmon("experiment", tmp_path / "a.csv", status=REFUSED)
+    bbrmon("experiment", tmp_path / "a.csv", status=USAGE)
     bbrmon("experiment", tmp_path / "a.csv", "--follow", status=USAGE)

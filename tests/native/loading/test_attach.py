@@ -243,7 +243,7 @@ def test_with_a_profile(bbrctl, load, ns, cgroup, new_cgroup):
 def test_with_a_profile_that_cannot_be(bbrctl, load, cgroup):
     name = load()
     arguments = "attach", "--cgroup", cgroup.path, "--name", name, "--profile"
-    assert "no profile with this name" in bbrctl(*arguments, "nobody", status=REFUSED).err
+    assert "no profile with this name" in bbrctl(*arguments, "nobody", status=NOTHING).err
     bbrctl("profile", "add", "--name", name, "mine", "cwnd_gain=3")
     bbrctl("rule", "add", "--name", name, "--cgroup", cgroup.path, "--profile", "default")
     assert "rule 1 already covers this cgroup" in bbrctl(*arguments, "mine", status=REFUSED).err

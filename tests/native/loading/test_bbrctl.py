@@ -108,7 +108,7 @@ def test_load_from_garbage_is_refused(bbrctl, free_name, tmp_path, size):
     name = free_name()
     garbage = tmp_path / "garbage.o"
     garbage.write_bytes(os.urandom(size))
-    err = bbrctl("load", "--name", name, "--object", garbage, status=REFUSED).err
+    err = bbrctl("load", "--name", name, "--object", garbage, status=USAGE).err
     assert str(garbage) in err and "not a BPF object" in err
     assert name not in registered()
 
@@ -118,13 +118,13 @@ def test_load_from_a_truncated_object_is_refused(bbrctl, free_name, bbr_object, 
     name = free_name()
     part = tmp_path / "part.o"
     part.write_bytes(bbr_object.read_bytes()[:keep])
-    bbrctl("load", "--name", name, "--object", part, status=REFUSED)
+    bbrctl("load", "--name", name, "--object", part, status=USAGE)
     assert name not in registered()
 
 
 def test_load_from_a_missing_file_is_refused(bbrctl, free_name, tmp_path):
     name = free_name()
-    err = bbrctl("load", "--name", name, "--object", tmp_path / "none.o", status=REFUSED).err
+    err = bbrctl("load", "--name", name, "--object", tmp_path / "none.o", status=USAGE).err
     assert "none.o" in err and "No such file" in err
     assert name not in registered()
 
@@ -132,7 +132,7 @@ def test_load_from_a_missing_file_is_refused(bbrctl, free_name, tmp_path):
 def test_load_from_another_object_is_refused(bbrctl, free_name):
     """An ELF file, but no BPF object."""
     name = free_name()
-    bbrctl("load", "--name", name, "--object", "/bin/true", status=REFUSED)
+    bbrctl("load", "--name", name, "--object", "/bin/true", status=USAGE)
     assert name not in registered()
 
 

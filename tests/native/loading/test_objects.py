@@ -107,14 +107,14 @@ def assert_sentence(err, path, why):
 def test_load_refuses(bbrctl, refusal, free_name):
     path, why = refusal
     name, before = free_name(), registered()
-    assert_sentence(bbrctl("load", "--name", name, "--object", path, status=REFUSED).err, path, why)
+    assert_sentence(bbrctl("load", "--name", name, "--object", path, status=USAGE).err, path, why)
     assert registered() == before
 
 
 def test_upgrade_refuses(bbrctl, refusal, blank):
     path, why = refusal
     before = status_of(bbrctl, blank)
-    *said, still = bbrctl("upgrade", "--name", blank, "--object", path, status=REFUSED).err.splitlines()
+    *said, still = bbrctl("upgrade", "--name", blank, "--object", path, status=USAGE).err.splitlines()
     assert_sentence("\n".join(said), path, why)
     assert f"not upgraded: {blank} still runs" in still and status_of(bbrctl, blank) == before
 
@@ -123,7 +123,7 @@ def test_what_is_refused_never_reaches_the_kernel(bbrctl, refusal, free_name):
     """An unprivileged user gets the same message."""
     path, why = refusal
     path.parent.chmod(0o755)
-    err = bbrctl("load", "--name", free_name(), "--object", path, status=REFUSED,
+    err = bbrctl("load", "--name", free_name(), "--object", path, status=USAGE,
                  prefix=["setpriv", "--bounding-set=-bpf,-sys_admin", "--inh-caps=-bpf,-sys_admin"]).err
     assert_sentence(err, path, why)
 
@@ -139,7 +139,7 @@ def test_the_object_says_its_algorithm(bbrctl, bbr_object, free_name, ns):
 
 def test_an_object_of_another_algorithm_than_requested(bbrctl, toy, free_name):
     name, before = free_name(), registered()
-    err = bbrctl("load", "--name", name, "--object", toy, "--algorithm", "bbr", status=REFUSED).err
+    err = bbrctl("load", "--name", name, "--object", toy, "--algorithm", "bbr", status=USAGE).err
     assert err.splitlines()[0] == f"bbrctl: {toy}: its algorithm is toy, not bbr"
     assert "--algorithm" in err.splitlines()[1] and registered() == before
 
@@ -147,7 +147,7 @@ def test_an_object_of_another_algorithm_than_requested(bbrctl, toy, free_name):
 @pytest.mark.parametrize("args", [["--set", "bw_win=12"], ["--profile", "tsunami"]])
 def test_parameters_of_an_unknown_algorithm(bbrctl, toy, free_name, args):
     name, before = free_name(), registered()
-    err = bbrctl("load", "--name", name, "--object", toy, *args, status=REFUSED).err
+    err = bbrctl("load", "--name", name, "--object", toy, *args, status=USAGE).err
     assert "does not know algorithm toy" in err and "without --set" in err and registered() == before
 
 
@@ -180,7 +180,7 @@ def usual_names(bbrctl):
 @pytest.mark.usefixtures("usual_names")
 def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
     before = registered(), struct_ops()
-    err = bbrctl("load", "--object", toy, *(("--name", name) if name else ()), status=REFUSED).err
+    err = bbrctl("load", "--object", toy, *(("--name", name) if name else ()), status=USAGE).err
     first, second = err.splitlines()
     if name:
         of = "bbr" if name == "bpf_bbr" else "bbr3"
@@ -193,14 +193,14 @@ def test_an_unknown_algorithm_under_the_name_of_another(bbrctl, toy, name):
 @pytest.mark.usefixtures("usual_names")
 def test_a_known_algorithm_under_the_name_of_another(bbrctl):
     before = registered()
-    err = bbrctl("load", "--algorithm", "bbr3", "--name", "bpf_bbr", status=REFUSED).err
+    err = bbrctl("load", "--algorithm", "bbr3", "--name", "bpf_bbr", status=USAGE).err
     assert "its algorithm is bbr3, but only instances of bbr may have the name bpf_bbr" in err and registered() == before
 
 
 def test_upgrade_to_another_algorithm(bbrctl, toy, load, ns):
     name = load("bw_win=33")
     before = status_of(bbrctl, name)
-    err = bbrctl("upgrade", "--name", name, "--object", toy, status=REFUSED).err
+    err = bbrctl("upgrade", "--name", name, "--object", toy, status=USAGE).err
     assert err.splitlines()[0] == f"bbrctl: {toy}: its algorithm is toy, but {name} has algorithm bbr"
     assert f"bbrctl migrate --from {name} --to" in err.splitlines()[1]
     assert status_of(bbrctl, name) == before

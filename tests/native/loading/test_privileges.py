@@ -15,7 +15,7 @@ import tempfile
 import pytest
 
 from system import run, wait_until
-from tool import DONE, REFUSED, SANITIZER, Tool, sanitizer_environment, status_of
+from tool import DONE, REFUSED, SANITIZER, USAGE, Tool, sanitizer_environment, status_of
 from transfer import connect, listen, send_verified
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -155,8 +155,8 @@ def test_every_verb_is_in_here():
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_says_what_it_needs(bbrmon, verb):
-    (line,) = re.findall(r"^Needs (.*); gives up all others", bbrmon(verb, "--help").out, re.M)
-    needs, _, may = line.partition(" and uses, if it has them, ")
+    (line,) = re.findall(r"^Needs ([^;]*);\s+gives\s+up\s+all\s+others", bbrmon(verb, "--help").out, re.M)
+    needs, _, may = " ".join(line.split()).partition(" and uses, if it has them, ")
     assert set(re.findall(r"CAP_[A-Z_]+", needs)) == names(NEEDS[verb])
     assert set(re.findall(r"CAP_[A-Z_]+", may)) == names(MAY.get(verb, ()))
 
@@ -307,7 +307,7 @@ def test_capabilities_of_the_file(bbrctl, plain_bbrmon, public, load, ns, flags)
 def test_a_recording_needs_none(public, verb):
     """The message is about the file, which does not exist."""
     if "--read" in Tool(public / "bbrmon")(verb, "--help").out:
-        err = Tool(public / "bbrmon")(verb, *OTHER_ARGS.get(verb, []), "--read", "no_such_file", status=REFUSED,
+        err = Tool(public / "bbrmon")(verb, *OTHER_ARGS.get(verb, []), "--read", "no_such_file", status=USAGE,
                                       cwd=public, prefix=nobody_with(())).err
         assert "no_such_file" in err and "missing" not in err
 

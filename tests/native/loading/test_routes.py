@@ -316,7 +316,7 @@ def test_what_it_cannot_follow(machine, routes, name):
         assert following.ends() == DONE
     assert (following.out, following.err) == ("", "")
     for option in "--check", "--diff", "--hold", "--prune", "--undo", "--service":
-        assert "--follow goes only with --name" in machine.bbrctl("apply", "--follow", option, status=USAGE).err
+        assert "--follow takes no other option than --name" in machine.bbrctl("apply", "--follow", option, status=USAGE).err
     machine.path.write_text("nonsense")
     with Following(machine) as following:
         assert following.ends() == USAGE

@@ -81,8 +81,8 @@ def test_every_verb_is_in_here(bbrctl):
 
 @pytest.mark.parametrize("needs, command", ALL, ids=lambda x: " ".join(x) if isinstance(x, list) else "")
 def test_help_says_what_it_needs(bbrctl, needs, command):
-    (line,) = re.findall(r"^Needs (.*); gives up all others", bbrctl(*words(command), "--help").out, re.M)
-    assert set(CAPABILITY.findall(line.partition(" and uses, if it has them, ")[0])) == needs
+    (line,) = re.findall(r"^Needs ([^;]*);\s+gives\s+up\s+all\s+others", bbrctl(*words(command), "--help").out, re.M)
+    assert set(CAPABILITY.findall(" ".join(line.split()).partition(" and uses, if it has them, ")[0])) == needs
 
 
 @pytest.mark.parametrize("needs, command", ALL, ids=lambda x: " ".join(x) if isinstance(x, list) else "")

@@ -9,7 +9,7 @@ import pytest
 from stream import check_accounts
 from system import wait_until
 from test_paths import end
-from tool import REFUSED, status_of
+from tool import USAGE, status_of
 from transfer import MB, Transfer, connect, listen, send_verified
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -64,7 +64,7 @@ def test_its_name_is_its_own(bbrctl, ns):
 
 
 def test_version_1_has_none(bbrctl, free_name):
-    refused = bbrctl("load", "--ecn", "--name", free_name(), status=REFUSED)
+    refused = bbrctl("load", "--ecn", "--name", free_name(), status=USAGE)
     assert "does not support ECN" in refused.err
 
 

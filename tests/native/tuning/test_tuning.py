@@ -242,7 +242,7 @@ def test_all_at_once_while_it_runs(run, bbrctl):
 
 def test_a_rate_that_silences_connections_is_warned_of(bbrctl, load, free_name, tmp_path):
     """By each verb that sets one; JSON is on stdout alone."""
-    name, warns = load(), "max_pacing_rate=1kbit: a burst that is already booked at this rate"
+    name, warns = load(), "max_pacing_rate=1kbit: packets that are already scheduled at this rate"
     assert f"bbrctl: {name}: {warns}" in bbrctl("-j", "set", "--name", name, "max_pacing_rate=1kbit").err
     assert warns not in bbrctl("set", "--name", name, "cwnd_gain=3").err
     assert warns in bbrctl("profile", "add", "--name", name, "slow", "max_pacing_rate=1kbit").err

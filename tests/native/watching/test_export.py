@@ -687,7 +687,7 @@ def test_prometheus_with_tls_and_a_password(load, export, prometheus, tmp_path, 
 def test_web_config_that_is_wrong(bbrmon, load, tmp_path, certificates):
     def refused(text):
         write_private(tmp_path / "web.yml", text)
-        return bbrmon("export", "--name", name, "--listen", "127.0.0.1:0", "--web-config", tmp_path / "web.yml", status=REFUSED).err
+        return bbrmon("export", "--name", name, "--listen", "127.0.0.1:0", "--web-config", tmp_path / "web.yml", status=USAGE).err
 
     name = load()
     assert "web.yml: line 2: bbrmon does not know cert_files" in refused("tls_server_config:\n  cert_files: x\n")
@@ -697,7 +697,7 @@ def test_web_config_that_is_wrong(bbrmon, load, tmp_path, certificates):
     assert "client_ca_file" in refused(WEB_CONFIG.replace("key_file", "client_auth_type: VerifyClientCertIfGiven\n"
                                                           "  client_ca_file: tls/server.key\n  key_file"))
     (tmp_path / "web.yml").unlink()
-    assert "No such file" in bbrmon("export", "--name", name, "--web-config", tmp_path / "web.yml", status=REFUSED).err
+    assert "No such file" in bbrmon("export", "--name", name, "--web-config", tmp_path / "web.yml", status=USAGE).err
 
 
 def test_a_door_that_is_open(load, export, tmp_path, certificates):  # pylint: disable=unused-argument
@@ -739,7 +739,8 @@ def test_where_it_listens(bbrmon, load, export):
     for wrong in "127.0.0.1:65536", "9000", "127.0.0.1", "127.0.0.1:", ":9000", "::1:9000", "localhost:9000", "127.0.0.1:http", "1.2.3.4.5:1", "[]:1":
         assert wrong in bbrmon("export", "--listen", wrong, status=USAGE).err
     assert "ip address" in bbrmon("export", "--listen", "192.0.2.1:9000", status=REFUSED).err
-    bbrmon("export", "--name", "bbrt_none", status=3)
+    for args in [], ["--once"]:
+        bbrmon("export", "--name", "bbrt_none", *args, status=3)
     bbrmon("export", "--every", "sometimes", status=USAGE)
 
 

@@ -372,12 +372,12 @@ def test_a_report_of_two_versions_of_an_algorithm(bbrmon, write, tmp_path):
 
 def test_append_to_what_is_no_recording(bbrmon, write):
     new, other = write(a_chunk(), "new.rec"), write(b"precious\n", "other")
-    assert "is not a recording" in bbrmon("record", "--read", new, "--append", "-o", other, status=REFUSED).err
+    assert "is not a recording" in bbrmon("record", "--read", new, "--append", "-o", other, status=USAGE).err
     assert other.read_bytes() == b"precious\n"
     major = bytearray(a_chunk())
     major[:fmt.HEAD.size] = fmt.Head(major, major=9).pack()
     other.write_bytes(major)
-    assert "format 9" in bbrmon("record", "--read", new, "--append", "-o", other, status=REFUSED).err
+    assert "format 9" in bbrmon("record", "--read", new, "--append", "-o", other, status=USAGE).err
     assert other.read_bytes() == major
 
 
@@ -634,10 +634,10 @@ def test_a_pipe_is_read_only_once(bbrmon, of_two_algorithms):
 def test_of_another_major(bbrmon, write, major):
     data = a_chunk()
     path = write(fmt.Head(data, major=major).pack() + data[fmt.HEAD.size:])
-    result = bbrmon("stream", "--read", path, status=REFUSED)
+    result = bbrmon("stream", "--read", path, status=USAGE)
     assert f"has format {major}, this tool has format 2" in result.err and "use the version of bbrmon" in result.err
     path = write(data + path.read_bytes())
-    result = bbrmon("stream", "--read", path, status=REFUSED)
+    result = bbrmon("stream", "--read", path, status=USAGE)
     assert len(result.out.splitlines()) == 40 and f"from byte {len(data)} on" in result.err
 
 
@@ -687,20 +687,20 @@ def test_connections_without_state(bbrmon, write, tmp_path):
     records = [encode(10 ** 9 * i, 1 + i % 2, kind=ACK, family=2) for i in range(1, 5)]
     path = write(fmt.chunk(fmt.Head(run=1), [fmt.origin(1, "one"), *records]))
     assert "no event of its 2 connections has BBR's state" in bbrmon("report", path, "-o", page, status=NOTHING).err
-    assert "no event has BBR's state" in bbrmon("why", "--read", path).err
+    assert "no event has BBR's state" in bbrmon("why", "--read", path, status=NOTHING).err
     for part in ["--from", "9s"], ["--from", "100ms", "--to", "200ms"]:
         assert "no events in this time" in bbrmon("report", path, "-o", page, *part, status=NOTHING).err
-        assert "no events in this time" in bbrmon("why", "--read", path, *part).err
-    assert "no connection has two events" in bbrmon("why", "--read", write(fmt.chunk(fmt.Head(run=1), [
-        fmt.origin(1, "one"), fmt.Encoder()(1, 1, kind=ACK, family=2, pacing_gain=256)]))).err
+        assert "no events in this time" in bbrmon("why", "--read", path, *part, status=NOTHING).err
+    path = write(fmt.chunk(fmt.Head(run=1), [fmt.origin(1, "one"), fmt.Encoder()(1, 1, kind=ACK, family=2, pacing_gain=256)]))
+    assert "no connection has two events" in bbrmon("why", "--read", path, status=NOTHING).err
 
 
 def test_not_a_recording(bbrmon, write, tmp_path):
     for data in b"x", b"hello, world\n" * 1000, os.urandom(100_000), bytes(2 << 20):
-        assert "is not a recording" in bbrmon("stream", "--read", write(data), status=REFUSED).err
-    assert "Is a directory" in bbrmon("stream", "--read", tmp_path, status=REFUSED).err
-    assert "No such file" in bbrmon("stream", "--read", tmp_path / "none", status=REFUSED).err
-    assert "is not a recording" in bbrmon("stream", "--read", "/dev/zero", status=REFUSED).err
+        assert "is not a recording" in bbrmon("stream", "--read", write(data), status=USAGE).err
+    assert "Is a directory" in bbrmon("stream", "--read", tmp_path, status=USAGE).err
+    assert "No such file" in bbrmon("stream", "--read", tmp_path / "none", status=USAGE).err
+    assert "is not a recording" in bbrmon("stream", "--read", "/dev/zero", status=USAGE).err
     assert read(bbrmon, write(b""))[1]["seq"] == 0
 
 

@@ -600,7 +600,7 @@ def test_help(terminal, bbrmon, recorded, utf8):
 
 
 @pytest.mark.parametrize("environment, args, has_colour", [
-    ({}, [], True), ({"NO_COLOR": "1"}, [], False), ({}, ["--no-colour"], False), ({"TERM": "vt100"}, [], False),
+    ({}, [], True), ({"NO_COLOR": "1"}, [], False), ({}, ["--no-colour"], False), ({}, ["--no-color"], False), ({"TERM": "vt100"}, [], False),
     ({"TERM": "linux"}, [], True), ({"TERM": "xterm"}, [], True)])
 def test_colour(terminal, bbrmon, recorded, utf8, environment, args, has_colour):
     path, _ = recorded

@@ -13,7 +13,7 @@ import pytest
 
 from netns import Relay
 from system import wait_until
-from tool import USAGE, status_of
+from tool import NOTHING, USAGE, status_of
 from transfer import SO_MAX_PACING_RATE, Transfer, abort, accept, connect, listen, new_socket, set_cc
 
 FAST = {"rate": 20000, "limit": 200000, "delay": 10000}  # 20 Mbit/s and 20 ms: a BDP of 50 kB
@@ -448,7 +448,7 @@ def test_a_recording(bbrmon, load, record, new_relay):
     assert prefix["prefix"] == "10.78.0.0/24" and prefix["connections"] == 1
     (early,) = [json.loads(line) for line in bbrmon("why", "-j", "--read", file, "--to", "1500ms").out.splitlines()]
     assert early["seconds"] < 1.5 < answer["seconds"]
-    assert not bbrmon("why", "-j", "--read", file, "dport = :1").out
+    assert not bbrmon("why", "-j", "--read", file, "dport = :1", status=NOTHING).out
     transfer.close()
 
 
@@ -458,3 +458,8 @@ def test_a_recording(bbrmon, load, record, new_relay):
     ["--read", "file", "--from", "3s", "--to", "1s"], ["--read", "file", "fwmark = 1"], ["colour = red"]])
 def test_what_is_refused(bbrmon, args):
     bbrmon("why", *args, status=USAGE)
+
+
+def test_a_name_that_nothing_has(bbrmon):
+    assert "bbrt_none" in bbrmon("why", "--for", "10ms", "--name", "bbrt_none", status=NOTHING).err
+    bbrmon("why", "--for", "10ms", "--name", "reno")

@@ -192,7 +192,7 @@ static char *message_of(const char *text, size_t len)
 
 	assert_true(saved >= 0 && fd >= 0 && said);
 	dup2(fd, STDERR_FILENO);
-	assert_int_equal(read_text(text, len, &s), EXIT_REFUSED);
+	assert_int_equal(read_text(text, len, &s), EXIT_USAGE);
 	dup2(saved, STDERR_FILENO);
 	assert_true(pread(fd, said, 4095, 0) >= 0);
 	close(fd);
@@ -233,8 +233,8 @@ static void test_what_it_is_not(void **state)
 	char *text = text_of(&s, &len);
 
 	(void)state;
-	assert_int_equal(file_read("/nothing/such", &none), EXIT_REFUSED);
-	assert_int_equal(read_text("", 0, &none), EXIT_REFUSED);
+	assert_int_equal(file_read("/nothing/such", &none), EXIT_USAGE);
+	assert_int_equal(read_text("", 0, &none), EXIT_USAGE);
 	refuses_at(text, "bpf-bbr experiment", "something else", false);
 	refuses(text, "arms=2", "arms=1");
 	refuses(text, "arms=2", "arms=5");
@@ -404,18 +404,18 @@ static void test_lines_without_an_end(void **state)
 	for (int n = 60000; n < 70000; n += 9000) {
 		assert_true(asprintf(&longer, "%s#%.*s\n", text, n, many) > 0);
 		assert_int_equal(read_text(longer, strlen(longer), &back),
-				 n < 65536 ? EXIT_DONE : EXIT_REFUSED);
+				 n < 65536 ? EXIT_DONE : EXIT_USAGE);
 		study_free(&back);
 		free(longer);
 	}
 	make_file(path, text, len);
 	assert_int_equal(truncate(path, 1ll << 40), 0);
 	back = (struct study){};
-	assert_int_equal(file_read(path, &back), EXIT_REFUSED);
+	assert_int_equal(file_read(path, &back), EXIT_USAGE);
 	study_free(&back);
 	unlink(path);
 	back = (struct study){};
-	assert_int_equal(file_read("/dev/zero", &back), EXIT_REFUSED);
+	assert_int_equal(file_read("/dev/zero", &back), EXIT_USAGE);
 	/* A zero byte hides what is behind it, also in a line that the writer did not end. */
 	for (int i = 1; i < 4; i++) {
 		text[len - i] = 0;

@@ -26,6 +26,8 @@ static const struct privileges_change changes[] = {
 };
 static const struct privileges watch = NEEDS(CAP(SYS_ADMIN) | CAP(SYS_PTRACE), .changes = changes);
 static const struct privileges draw = NEEDS(0, .may = CAP(KILL), .changes = changes);
+static const struct privileges much =
+	NEEDS(CAP(CHOWN) | CAP(KILL) | CAP(SYS_PTRACE) | CAP(SYS_ADMIN), .may = CAP(NET_ADMIN));
 static const struct privileges nothing = NEEDS(0);
 
 /* Takes what a verb needs with these options; *text is what it prints. */
@@ -115,6 +117,10 @@ static void test_help(void **state)
 	expect_help(&draw, NULL,
 		    "\nNeeds no capabilities and uses, if it has them, CAP_KILL; gives up all "
 		    "others.\n");
+	expect_help(&much, NULL,
+		    "\nNeeds CAP_CHOWN, CAP_KILL, CAP_SYS_PTRACE, CAP_SYS_ADMIN and uses, if it "
+		    "has\n"
+		    "them, CAP_NET_ADMIN; gives up all others.\n");
 	expect_help(&nothing, NULL, "\nNeeds no capabilities; gives up all others.\n");
 	expect_help(&watch, "more", "With --more it needs CAP_CHOWN as well.\n");
 	expect_help(&draw, "other", "");

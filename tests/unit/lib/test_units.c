@@ -28,6 +28,7 @@ static void test_below_a_kilobit_nothing_is_rounded(void **state)
 	prints(0, "0bps");
 	prints(8, "8bps");
 	prints(992, "992bps");
+	prints(214.103, "214bps"); /* a delivery rate is a quotient */
 }
 
 static void test_three_digits(void **state)

@@ -254,7 +254,7 @@ static void test_a_mistake_is_reported_once(void **state)
 	make_file(elf);
 	snprintf(expected, sizeof(expected),
 		 "tool: %s: it is not a whole BPF object: libbpf cannot read it\n", path);
-	assert_int_equal(open_and_listen(path, errors), EXIT_REFUSED);
+	assert_int_equal(open_and_listen(path, errors), EXIT_USAGE);
 	assert_memory_equal(errors, expected, strlen(expected));
 	assert_null(strstr(errors + 1, "tool: "));
 	assert_int_equal(seen->calls_of_parent, 0);
@@ -323,11 +323,11 @@ static void test_files_without_an_object(void **state)
 	(void)state;
 	seen->then = WORK;
 	make_file("");
-	assert_int_equal(open_and_listen(path, errors), EXIT_REFUSED);
+	assert_int_equal(open_and_listen(path, errors), EXIT_USAGE);
 	assert_non_null(strstr(errors, "not even an ELF file"));
-	assert_int_equal(open_and_listen("/dev/zero", errors), EXIT_REFUSED);
+	assert_int_equal(open_and_listen("/dev/zero", errors), EXIT_USAGE);
 	assert_non_null(strstr(errors, "too large"));
-	assert_int_equal(open_and_listen("/tmp", errors), EXIT_REFUSED);
+	assert_int_equal(open_and_listen("/tmp", errors), EXIT_USAGE);
 	assert_non_null(strstr(errors, "not even an ELF file"));
 	assert_int_equal(seen->calls, 0);
 }

@@ -228,13 +228,13 @@ static void slow_rates_are_warned_of(void **state)
 	assert_string_equal(warnings(&old, &set), "");
 	assert_int_equal(param_assign("max_pacing_rate=1kbit", &set), EXIT_DONE);
 	assert_non_null(strstr(warnings(&old, &set),
-			       "one: max_pacing_rate=1kbit: a burst that is already booked "
-			       "at this rate keeps an open connection silent, also after a change: "
+			       "one: max_pacing_rate=1kbit: packets that are already scheduled at "
+			       "this rate keep an open connection silent, even after a change: "
 			       "64 KB take 524 s\n"));
 	assert_int_equal(param_assign("pacing_rate=99kbit", &set), EXIT_DONE);
 	assert_int_equal(param_assign("pin_bw=50kbit", &set), EXIT_DONE);
-	assert_non_null(strstr(warnings(NULL, &set), "pacing_rate=99kbit: a burst"));
-	assert_non_null(strstr(captured_messages(), "pin_bw=50kbit: a burst"));
+	assert_non_null(strstr(warnings(NULL, &set), "pacing_rate=99kbit: packets"));
+	assert_non_null(strstr(captured_messages(), "pin_bw=50kbit: packets"));
 	old = set;
 	assert_string_equal(warnings(&old, &set), "");
 	capture_free();

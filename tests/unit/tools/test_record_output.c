@@ -367,7 +367,7 @@ static void what_is_no_recording_is_not_appended_to(void **state)
 	(void)state;
 	write_text(path, "my only copy of something else\n");
 	o.append = true;
-	assert_int_equal(open_output(), EXIT_REFUSED);
+	assert_int_equal(open_output(), EXIT_USAGE);
 	assert_true(captured_messages()[0]);
 	o.fd = -1;
 	expect_text(path, "my only copy of something else\n");
