@@ -95,6 +95,7 @@ const char *parse_error_text(enum parse_error error)
 		[PARSE_NO_UNIT_OF_TIME] = "the units are s, ms, us and ns",
 		[PARSE_NO_UNIT_OF_RATE] = "the units are tbit, gbit, mbit, kbit and bit",
 		[PARSE_NO_UNIT_OF_SIZE] = "the units are g, m and k",
+		[PARSE_NO_PERCENT] = "the unit is %",
 	};
 
 	return texts[error];

@@ -19,6 +19,7 @@ enum parse_error {
 	PARSE_NO_UNIT_OF_TIME, /* an unknown one, and so on */
 	PARSE_NO_UNIT_OF_RATE,
 	PARSE_NO_UNIT_OF_SIZE,
+	PARSE_NO_PERCENT,
 	PARSE_ERRORS
 };
 

@@ -205,10 +205,12 @@ static enum parse_error parse_value(const struct param *param, const char *s, do
 	if (!strcmp(s, "0")) /* the same in any unit */
 		return PARSE_OK;
 	if (param->unit == BBR_U_PERCENT) {
-		if (!len || s[len - 1] != '%')
-			return parse_number(s, value) ?: PARSE_NO_UNIT;
-		snprintf(number, sizeof(number), "%.*s", (int)len - 1, s);
-		return parse_number(number, value);
+		bool has_unit = len && s[len - 1] == '%';
+
+		snprintf(number, sizeof(number), "%.*s", (int)(len - has_unit), s);
+		error = parse_number(number, value);
+		return error == PARSE_TAKES_NO_UNIT || (!error && !has_unit) ? PARSE_NO_PERCENT :
+									       error;
 	}
 	error = n->parse(s, value);
 	*value /= n->scale;

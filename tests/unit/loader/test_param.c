@@ -302,6 +302,8 @@ static void a_refusal_says_what_is_wrong(void **state)
 		const char *assignment, *said;
 	} cases[] = {
 		{ "cwnd_gain=200%", "cwnd_gain=200%: a number without a unit is needed\n" },
+		{ "pacing_margin=1s", "pacing_margin=1s: the unit is %\n" },
+		{ "pacing_margin=1", "pacing_margin=1: the unit is %\n" },
 		{ "cwnd_gain=-1", "cwnd_gain=-1: must not be negative\n" },
 		{ "min_rtt_win=-1s", "min_rtt_win=-1s: must not be negative\n" },
 		{ "min_rtt_win=1m", "min_rtt_win=1m: the units are s, ms, us and ns\n" },
