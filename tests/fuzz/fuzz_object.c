@@ -300,7 +300,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ret = object_open(path, NULL, &obj);
 	err_to(NULL);
 	fclose(messages);
-	CHECK(ret == EXIT_DONE || ret == EXIT_REFUSED);
+	CHECK(ret == EXIT_DONE || ret == EXIT_REFUSED || ret == EXIT_USAGE);
 	CHECK((ret == EXIT_DONE) == !n);
 	if (ret)
 		check_refused(said);
