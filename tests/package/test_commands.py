@@ -27,7 +27,7 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "unshar
 PLACE = \
     'mount -t tmpfs none /run; mkdir /run/netns; >"/run/netns/$0"; mount --bind /proc/self/ns/net "/run/netns/$0"; exec "$@"'
 # Of a right command line, whose file is not on this machine.
-MISSING_FILE = re.compile(r": No such file or directory\n(  .*\n)?$")
+MISSING_FILE = re.compile(r": No such file or directory\n(  .*\n)*$")
 
 
 @pytest.fixture(scope="module")

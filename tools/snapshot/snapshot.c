@@ -357,9 +357,9 @@ static int run_verb(void *options, int argc, char **argv)
 	struct taking *t = options;
 	int ret = parse_request(t, argc - 1, argv + 1);
 
-	t->summed |= t->summary.grouping.by;
 	if (!ret)
 		ret = check_options(t);
+	t->summed |= t->summary.grouping.by;
 	if (!ret)
 		ret = run(t);
 	filter_free(&t->filter);
