@@ -3,6 +3,7 @@
 #include "cli/completion.h"
 #include "cli/err.h"
 #include "cli/options.h"
+#include "event/event.h"
 #include "experiment/handle.h"
 #include "kernel/clock.h"
 #include "kernel/completers.h"
@@ -21,10 +22,27 @@ static void complete_experiments_and_files(const struct completion *c)
 	completion_add_files(c);
 }
 
+static void complete_names(const struct completion *c)
+{
+	complete_instances(c);
+	completion_add(c, KERNEL_BBR, "the kernel's own");
+}
+
+static void complete_every(const struct completion *c)
+{
+	completion_add(c, "ack", "each ACK");
+	completion_add(c, "round", "the first of each round trip");
+	completion_add(c, "transition", "only changes of state");
+}
+
 static const struct completer completers[] = {
 	{ "NAME|FILE", complete_experiments_and_files },
 	{ "FILE", completion_add_files },
-	{ "NAME", complete_instances },
+	{ "--name", complete_names },
+	{ "KEYS", complete_sort_keys },
+	{ "KEY", complete_columns },
+	{ "LIST", complete_columns },
+	{ "--every", complete_every },
 	{ "--netns", complete_netns },
 	{ "--by", complete_group_by },
 	{},

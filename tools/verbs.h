@@ -32,8 +32,10 @@
 
 struct completion;
 
-/* Completes the values of --by. */
+/* Complete the values of --by, of --sort of snapshot, and of --sort and --columns of top. */
 void complete_group_by(const struct completion *c);
+void complete_sort_keys(const struct completion *c);
+void complete_columns(const struct completion *c);
 
 extern const struct verb VERB_OF(snapshot), VERB_OF(why), VERB_OF(stream), VERB_OF(record),
 	VERB_OF(top), VERB_OF(report), VERB_OF(experiment), VERB_OF(export);

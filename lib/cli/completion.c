@@ -21,6 +21,18 @@ void completion_add(const struct completion *c, const char *word, const char *ab
 		printf("%s\t%.*s\n", word, (int)strcspn(about, "\n"), about);
 }
 
+void completion_add_to_list(const struct completion *c, const char *word, const char *about)
+{
+	const char *comma = strrchr(c->current, ',');
+	size_t kept = comma ? comma + 1 - c->current : 0;
+	char *list;
+
+	kept += strspn(c->current + kept, "+-");
+	list = mem_format("%.*s%s", (int)kept, c->current, word);
+	completion_add(c, list, about);
+	free(list);
+}
+
 void completion_add_files(UNUSED const struct completion *c)
 {
 	puts(":files");

@@ -31,6 +31,9 @@ int completion_run(const struct program *program, int n, char **words);
  */
 void completion_add(const struct completion *c, const char *word, const char *about);
 
+/* The same for a value such as "bw,-rtt": the word follows what comes before its last part. */
+void completion_add_to_list(const struct completion *c, const char *word, const char *about);
+
 /* Adds all files. */
 void completion_add_files(const struct completion *c);
 

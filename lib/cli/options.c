@@ -40,22 +40,27 @@ static bool is_named(const struct verb *verb, char *const *words, int n)
 }
 
 /*
- * Prints a text in a column, on one or more lines. width: what its first line already has before
- * it.
+ * Prints the words of a text in a column, in lines of TEXT_WIDTH. width: what its first line
+ * already has before it.
  */
 static void print_column(FILE *out, int column, int width, const char *text)
 {
-	if (width >= column) {
+	if (width && width >= column) {
 		fputc('\n', out);
 		width = 0;
 	}
-	while (text) {
-		int len = strcspn(text, "\n");
+	while (*text) {
+		int len = strcspn(text, " \n");
 
-		fprintf(out, "%*s%.*s\n", column - width, "", len, text);
-		text = text[len] ? text + len + 1 : NULL;
-		width = 0;
+		if (width > column && width + 1 + len > TEXT_WIDTH) {
+			fputc('\n', out);
+			width = 0;
+		}
+		width +=
+			fprintf(out, "%*s%.*s", width > column ? 1 : column - width, "", len, text);
+		text += len + !!text[len];
 	}
+	fputc('\n', out);
 }
 
 static void print_options(FILE *out, const struct option_def *defs)
@@ -89,7 +94,9 @@ static void print_verbs(FILE *out, const struct program *program, const char *wo
 
 static void print_help_of_program(FILE *out, const struct program *program)
 {
-	fprintf(out, "usage: %s VERB [options]\n\n%s\n\n", program->name, program->about);
+	fprintf(out, "usage: %s VERB [options]\n\n", program->name);
+	print_column(out, 0, 0, program->about);
+	fputc('\n', out);
 	print_verbs(out, program, NULL);
 	fprintf(out, "\nOptions of every verb; `%s VERB --help` lists its own:\n", program->name);
 	if (program->options)
@@ -103,9 +110,10 @@ static void print_help_of_program(FILE *out, const struct program *program)
 
 static int print_help_of_verb(const struct program *program, const struct verb *verb)
 {
-	printf("usage: %s %s [options]%s%s\n\n%s\n\n", program->name, verb->name,
-	       verb->args ? " " : "", verb->args ? verb->args : "",
-	       verb->about ? verb->about : verb->brief);
+	printf("usage: %s %s [options]%s%s\n\n", program->name, verb->name, verb->args ? " " : "",
+	       verb->args ? verb->args : "");
+	print_column(stdout, 0, 0, verb->about ? verb->about : verb->brief);
+	putchar('\n');
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		print_options(stdout, g->defs);
 	if (program->options)

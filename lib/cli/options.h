@@ -33,7 +33,7 @@ struct option_def {
 	const char *arg; /* what --help calls its value; NULL: it takes none */
 	option_parser parse;
 	size_t member; /* offset in the struct that the table fills */
-	const char *help; /* each line but the last ends in \n */
+	const char *help; /* --help wraps it; \n is as a blank */
 };
 
 struct option_group {

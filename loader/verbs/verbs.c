@@ -171,9 +171,8 @@ static void print_notes(FILE *out)
 	fprintf(out,
 		"ALGORITHM is %s.\n"
 		"Exit status: 0 done, 1 the command line or a file is wrong, 2 the kernel or the\n"
-		"system refused, or something is in use, 3 nothing to do, not loaded, a "
-		"difference\n"
-		"from the file or something off, 4 a canary was taken back.\n",
+		"system refused, or something is in use, 3 nothing to do, not loaded, or not as\n"
+		"the file says, 4 a canary was taken back.\n",
 		names);
 }
 

@@ -286,6 +286,14 @@ def test_what_is_wrong_is_found(place, line):
     assert problem(place, shlex.split(line))
 
 
+def test_help_fits_a_terminal(place):
+    for tool in TOOLS:
+        verbs = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", help_of(place, tool), re.M)
+        assert len(verbs) > 7
+        for words in [], *(verb.split() for verb in verbs):
+            assert all(len(line) <= 80 for line in help_of(place, tool, *words).splitlines()), (tool, words)
+
+
 def json_keys(*places):
     """The keys that the sources of these places print."""
     text = "".join(path.read_text() for place in places for path in sorted((ROOT / place).rglob("*.c")))

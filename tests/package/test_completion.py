@@ -107,6 +107,16 @@ def test_values(offered, tmp_path):
     assert offered("bbrctl", "check", "", cwd=tmp_path) == ["a.ini"] and not offered("bbrctl", "rule", "flush", "")
 
 
+def test_values_of_bbrmon(offered):
+    assert {"bw_bps", "lport", "instance"} <= set(offered("bbrmon", "snapshot", "--sort", ""))
+    assert set(offered("bbrmon", "snapshot", "--sort", "bw_bps,-lp")) == {"bw_bps,-lport"}
+    assert {"rate", "rtt"} <= set(offered("bbrmon", "top", "--columns", ""))
+    assert set(offered("bbrmon", "top", "--sort", "-rat")) == {"-rate"}
+    assert set(offered("bbrmon", "stream", "--every", "")) == {"ack", "round", "transition"}
+    assert "bbr" in offered("bbrmon", "snapshot", "--name", "")
+    assert "lo" in offered("bbrctl", "rule", "add", "--dev", "")
+
+
 def test_only_what_can_follow():
     assert bash("bbrctl", "l") == ["load"] and bash("bbrctl", "load", "--def") == ["--default"]
     assert bash("bbrctl", "set", "cwnd_gain", "=", "") == []

@@ -6,10 +6,12 @@
 
 #include <arpa/inet.h>
 
+#include "cli/completion.h"
 #include "cli/err.h"
 #include "event/field.h"
 #include "kernel/clock.h"
 #include "snapshot.h"
+#include "verbs.h"
 
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
 #define IF(has, value) ((has) ? (__u64)(value) : NONE)
@@ -133,6 +135,21 @@ bool sort_parse(struct sort_order *order, const char *text, const struct known *
 		order->keys[order->n++] = key;
 	}
 	return true;
+}
+
+void complete_sort_keys(const struct completion *c)
+{
+	for (int i = 0; i < N_KEYS; i++)
+		completion_add_to_list(c, keys[i], "");
+	for (size_t i = 0; i < n_common_fields; i++)
+		completion_add_to_list(c, common_fields[i].key, "");
+	for (size_t a = 0; a < n_algorithms; a++)
+		for (size_t i = 0; i < algorithms[a]->n_fields; i++) {
+			const char *key = algorithms[a]->fields[i].key;
+
+			if (!a || !field_find(algorithms[0], key))
+				completion_add_to_list(c, key, "");
+		}
 }
 
 static __u64 number(const struct sort_key *key, const struct kept_snapshot *k)

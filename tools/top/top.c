@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/completion.h"
 #include "cli/err.h"
 #include "cli/options.h"
 #include "cli/units.h"
@@ -150,6 +151,13 @@ static const struct option_def options[] = {
 	  "with --batch: show the columns for a screen this wide, not all" },
 	{},
 };
+
+void complete_columns(const struct completion *c)
+{
+	for (int i = 0; i < COLUMNS; i++)
+		if (column_def(i)->name)
+			completion_add_to_list(c, column_def(i)->name, column_def(i)->help);
+}
 
 static const struct option_group groups[] = {
 	{ options, 0 },

@@ -63,7 +63,7 @@ static const struct option_def common[] = {
 
 static const struct option_def own[] = {
 	{ "set", 0, "KEY=VALUE", option_append, offsetof(struct choices, set),
-	  "a value;\nmay be given more than once" },
+	  "a value that fills a line of help;\nit may be given more than once" },
 	{ "number", 'N', "N", option_number, offsetof(struct choices, number), "a number" },
 	{},
 };
@@ -427,8 +427,9 @@ static void test_help_of_a_verb(void **state)
 		assert_null(ran.verb);
 		assert_string_equal(
 			out, "usage: tool load [options] ARG\n\ndoes load\n\n"
-			     "      --set KEY=VALUE a value;\n"
-			     "                      may be given more than once\n"
+			     "      --set KEY=VALUE a value that fills a line of help; it may be "
+			     "given more\n"
+			     "                      than once\n"
 			     "  -N, --number N      a number\n"
 			     "  -w, --where PLACE   the place\n"
 			     "  -n, --name NAME     the name\n"
