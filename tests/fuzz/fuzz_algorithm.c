@@ -286,7 +286,7 @@ static void check_tx_start(const struct conn *was, const struct conn *is)
 		return;
 	}
 	CHECK(is->b.idle_restart);
-	CHECK(is->sk.cwnd <= max_u32(was->sk.cwnd, is->sk.snd_cwnd_clamp));
+	CHECK(is->sk.cwnd <= max_u32(was->sk.cwnd, max_u32(is->sk.snd_cwnd_clamp, 1)));
 	/* 1 replaces a window that the kernel would not accept. */
 	CHECK(is->sk.cwnd >= was->sk.cwnd || is->sk.cwnd == is->sk.param->max_cwnd[0] ||
 	      is->sk.cwnd == is->sk.snd_cwnd_clamp || is->sk.cwnd == 1);

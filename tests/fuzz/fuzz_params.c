@@ -52,7 +52,7 @@ static void report(void)
 	say_reached("JSON", jsons);
 	say_reached("nothing to do", nothings);
 	say_reached("wrong command line", refusals);
-	for (int i = 0; i < PARSE_ERRORS; i++)
+	for (int i = 0; i < PARSE_NO_PERCENT; i++) /* which only parameters have */
 		say_reached(parse_error_text(i), parsed[i]);
 	say_reached("--every", everies);
 	say_reached("--remote", prefixes);
