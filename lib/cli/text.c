@@ -136,23 +136,11 @@ const char *text_shown(const char *text)
 	return to;
 }
 
-static bool is_visible_text(const char *text)
-{
-	size_t len;
-
-	for (; *text; text += len) {
-		len = text_visible_char(text);
-		if (!len)
-			return false;
-	}
-	return true;
-}
-
 const char *text_shell_word(const char *text)
 {
 	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				   "0123456789/._:@%+=,-";
-	bool is_visible = is_visible_text(text);
+	bool is_visible = text_is_visible(text);
 	size_t len;
 	char *word, *to;
 
