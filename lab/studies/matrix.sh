@@ -107,8 +107,8 @@ echo lab_hidden | ip netns exec hidden tee /proc/sys/net/ipv4/tcp_congestion_con
 ip netns exec hidden flow -l 5009 >/dev/null &
 hidden=$!
 sleep 0.1
-ip netns exec hidden flow -c 127.0.0.1 -p 5009 -m 1000 send:60000 >/dev/null &
-hidden="$hidden $!"
+ip netns exec hidden flow -c 127.0.0.1 -p 5009 -m 1000 send:6000 >/dev/null &
+sender=$!
 sleep 0.5
 bbrmon snapshot -j --name lab_hidden >/tmp/seen
 echo "seen $(wc -l </tmp/seen)"
@@ -117,9 +117,8 @@ blind bbrctl -j unload --name lab_hidden 2>&1
 bbrctl load --name lab_hidden
 bbrctl -j status --name lab_hidden
 echo cubic | ip netns exec hidden tee /proc/sys/net/ipv4/tcp_congestion_control
-# shellcheck disable=SC2086 # two processes
+wait $sender # otherwise its connection, and so the namespace, outlives the process
 kill $hidden
-# shellcheck disable=SC2086 # two processes
 wait $hidden 2>/dev/null
 ip netns del hidden
 bbrctl unload --name lab_hidden

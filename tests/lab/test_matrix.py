@@ -156,7 +156,7 @@ def test_a_tool_says_what_it_cannot_find(steps):
     (default,) = answer["defaults"]
     assert answer["unloaded"] and default["netns"] is None and default["default"] == "lab_hidden" and not default["restored"]
     assert f"net:[{default['inode']}] cannot be found from here" in unload
-    assert "lab_hidden: made the default of 1 network namespace again" in again
+    assert "\n  made the default of 1 network namespace again\n" in again
     (status,) = [s for s in json.loads(again[again.index("["):again.index("\n]") + 2]) if s["name"] == "lab_hidden"]
     assert status["default_in"] == [{"netns": "hidden", "inode": default["inode"]}] and status["stale_default_in"] == []
 

@@ -87,6 +87,7 @@ def test_conditions_and_namespaces(bbrctl, experiments, name, cgroup, ns):
     assert f"add default_in or attach to [instance {name}]" in printed.err
 
 
+@pytest.mark.machine_alone  # an experiment of another test may be in all namespaces
 def test_a_namespace_without_a_name(bbrctl, experiments, name):
     """The scope of a start without one. The file needs a way to it, and has that of a process there."""
     started = new_name()

@@ -119,7 +119,7 @@ def test_from_standard_input(bbrctl, furnished):
     text = save(bbrctl, furnished)
     bbrctl("rule", "flush", "--name", furnished)
     done = bbrctl.json("apply", "--name", furnished, "-", input=text)
-    assert done == {"file": "-", "applied": True, "changes": [{"name": furnished, "change": "rules", "old_rules": 0, "new_rules": 3}],
+    assert done == {"file": "-", "applied": True, "defaults_left": False, "changes": [{"name": furnished, "change": "rules", "old_rules": 0, "new_rules": 3}],
                     "left_alone": [], "waiting": [], "pods": []}
 
 

@@ -88,7 +88,7 @@ def test_the_order(bbrctl, profiles):
 
 def test_a_rule_of_each_kind_of_prefix_is_printed_as_it_is_read(bbrctl, profiles):
     given = {"0.0.0.0/0": "0.0.0.0/0", "10.0.0.1/32": "10.0.0.1", "::/0": None, "::1/128": "::1",
-             "::ffff:10.0.0.0/104": "10.0.0.0/8", "::ffff:0:0/96": "0.0.0.0/0", "::ffff:0:0/95": "::fffe:0:0/95",
+             "::ffff:10.0.0.0/104": "10.0.0.0/8", "::ffff:0:0/96": "0.0.0.0/0", "::fffe:0:0/95": "::fffe:0:0/95",
              "2001:db8::1:0/112": "2001:db8::1:0/112", "::10.0.0.1": "::10.0.0.1"}
     for prefix, printed in given.items():
         added = bbrctl.json("rule", "add", "--name", profiles, "--dst", prefix, "--profile", "p1",

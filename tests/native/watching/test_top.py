@@ -692,7 +692,7 @@ def test_a_signal_is_an_orderly_end(live, sig):
     else:
         os.kill(live.program("bbrmon"), sig)
     assert live.status() == DONE
-    assert "1 connections" in live.read("err") and len(live.read("err").splitlines()) == 1
+    assert "1 connection, " in live.read("err") and len(live.read("err").splitlines()) == 1
     assert not live.sanitizer_reports()
     wait_until(live.is_restored, "the terminal is as it was")
 
