@@ -102,17 +102,6 @@ _Static_assert(__builtin_offsetof(struct bbr, full_bw) == 84, "struct bbr is ABI
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 96, "struct bbr is ABI");
 _Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
 
-/*
- * PROBE_RTT marks what is sent as app-limited, but sends nothing until inflight is low: until then,
- * ACKs are of packets that are older than the mark.
- */
-static inline bool bbr_mark_is_young(const struct bbr *b)
-{
-	return b->mode == BBR_PROBE_RTT && !b->probe_rtt_done_stamp;
-}
-
-#define bbr_mark_is_young bbr_mark_is_young
-
 /* The maximum of the recent delivery rates. */
 static inline u32 bbr_max_bw(const struct bbr *b)
 {

@@ -235,14 +235,6 @@ static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
 
 #define bbr_app_limited_until bbr_app_limited_until
 
-/* PROBE_RTT sends nothing until inflight is low: until then, ACKs are older than its mark. */
-static inline bool bbr_mark_is_young(const struct bbr *b)
-{
-	return b->mode == BBR_PROBE_RTT && !b->probe_rtt_done_stamp;
-}
-
-#define bbr_mark_is_young bbr_mark_is_young
-
 /* Limits a count to 24 bits. */
 static inline u32 bbr_count(u32 packets)
 {

@@ -117,20 +117,6 @@ TEST(mark_of_app_limited_is_kept_in_20_bits)
 	assert_int_equal(bbr_app_limited_until(&f->b), 0);
 }
 
-TEST(a_mark_is_young_until_inflight_is_low)
-{
-	FIXTURE;
-
-	f->b.mode = BBR_PROBE_RTT;
-	assert_true(bbr_mark_is_young(&f->b));
-	f->b.probe_rtt_done_stamp = 1;
-	assert_false(bbr_mark_is_young(&f->b));
-	f->b.mode = BBR_PROBE_BW;
-	assert_false(bbr_mark_is_young(&f->b));
-	f->b.probe_rtt_done_stamp = 0;
-	assert_false(bbr_mark_is_young(&f->b));
-}
-
 TEST(marks_of_the_shell_are_kept)
 {
 	FIXTURE;
@@ -177,7 +163,6 @@ int main(void)
 		T(target_is_the_bdp_or_the_window),
 		T(what_waits_in_fq_is_not_in_the_network),
 		T(mark_of_app_limited_is_kept_in_20_bits),
-		T(a_mark_is_young_until_inflight_is_low),
 		T(marks_of_the_shell_are_kept),
 		T(counts_have_24_bits),
 		T(bw_is_the_larger_of_two_probes_or_the_bound),
