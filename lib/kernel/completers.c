@@ -23,7 +23,7 @@ void complete_instances(const struct completion *c)
 
 void complete_congestion_controls(const struct completion *c)
 {
-	FILE *file = fopen("/proc/sys/net/ipv4/tcp_available_congestion_control", "re");
+	FILE *file = fopen(CONGESTION_CONTROLS, "re");
 	char name[BBR_NAME_LEN];
 
 	while (file && fscanf(file, "%15s", name) == 1)

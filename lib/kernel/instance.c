@@ -365,6 +365,19 @@ int instance_id(const char *name)
 	return n < 0 ? n : id;
 }
 
+bool congestion_control_exists(const char *name)
+{
+	char word[64];
+	FILE *f = fopen(CONGESTION_CONTROLS, "re");
+	bool found = false;
+
+	while (f && !found && fscanf(f, "%63s", word) == 1)
+		found = !strcmp(word, name);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static void say_not_loaded(const char *name, const struct instance *list, int n)
 {
 	err("%s: no instance with this name is loaded", name);

@@ -87,6 +87,12 @@ int instance_check(int cong_control_fd, int init_fd);
 /* The map id of the instance with this name; 0 if there is none, or -errno. */
 int instance_id(const char *name);
 
+/* Has the names of all congestion controls that the kernel has, of whatever kind. */
+#define CONGESTION_CONTROLS "/proc/sys/net/ipv4/tcp_available_congestion_control"
+
+/* True if it has one of this name. False also if that file cannot be read. Loads no module. */
+bool congestion_control_exists(const char *name);
+
 /* Opens a map by its id. Returns a file descriptor or -errno. */
 int instance_map(__u32 id);
 

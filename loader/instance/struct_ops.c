@@ -360,21 +360,6 @@ void ops_free(struct ops *ops)
 	free(ops->value);
 }
 
-#define AVAILABLE "/proc/sys/net/ipv4/tcp_available_congestion_control"
-
-bool is_registered(const char *name)
-{
-	char word[64];
-	FILE *f = fopen(AVAILABLE, "re");
-	bool found = false;
-
-	while (f && !found && fscanf(f, "%63s", word) == 1)
-		found = !strcmp(word, name);
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /*
  * A link that could not be detached (before 6.11 none can) ends some time after its last holder
  * is gone, and we have removed its pin.
@@ -382,7 +367,7 @@ bool is_registered(const char *name)
 static int wait_for_end(const struct instance *inst, int error)
 {
 	for (int i = 0; i < 500; i++) {
-		if (!is_registered(inst->name))
+		if (!congestion_control_exists(inst->name))
 			return EXIT_DONE;
 		usleep(10000);
 	}

@@ -77,9 +77,6 @@ int ops_register(struct ops *ops);
 
 void ops_free(struct ops *ops);
 
-/* True if the kernel has a congestion control with this name, of whatever kind. */
-bool is_registered(const char *name);
-
 /* Frees the name, however it was registered. Sockets that use the code keep it. */
 int unregister(const struct instance *inst);
 

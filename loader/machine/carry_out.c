@@ -107,7 +107,7 @@ static int prepare_code(const struct step *s, struct work *w)
 {
 	int ret, error = 0;
 
-	if (!s->found && is_registered(s->name)) {
+	if (!s->found && congestion_control_exists(s->name)) {
 		err("%s: the kernel already has another congestion control of this name", s->name);
 		remedy("give the instance another name in the file");
 		return EXIT_REFUSED;

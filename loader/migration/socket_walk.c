@@ -18,6 +18,7 @@
 #include "instance/object.h"
 #include "instance/struct_ops.h"
 #include "migration/migration.h"
+#include "kernel/instance.h"
 #include "kernel/netns.h"
 
 /*
@@ -26,7 +27,6 @@
  * nothing new.
  */
 #define MAX_PASSES 32
-#define AVAILABLE "/proc/sys/net/ipv4/tcp_available_congestion_control"
 #define READ_SIZE (32 << 10) /* the kernel's buffer */
 
 static volatile sig_atomic_t is_stopped;
@@ -236,10 +236,10 @@ int migration_check_to(const char *option, const char *name)
 {
 	char available[4096];
 
-	if (is_registered(name))
+	if (congestion_control_exists(name))
 		return EXIT_DONE;
-	if (!text_first_line(AVAILABLE, available, sizeof(available)))
-		return err_refused("cannot read %s: %s", AVAILABLE, strerror(errno));
+	if (!text_first_line(CONGESTION_CONTROLS, available, sizeof(available)))
+		return err_refused("cannot read %s: %s", CONGESTION_CONTROLS, strerror(errno));
 	err("%s %s: the kernel has no congestion control of this name", option, name);
 	remedy("available: %s; load others with bbrctl load, or modprobe tcp_NAME", available);
 	return EXIT_USAGE;

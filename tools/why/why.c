@@ -2,13 +2,8 @@
 /*
  * bbrmon why: what limits each connection.
  */
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include "cgroup/cgroup.h"
 #include "cli/completion.h"
@@ -17,6 +12,7 @@
 #include "cli/options.h"
 #include "filter/filter.h"
 #include "kernel/clock.h"
+#include "kernel/instance.h"
 #include "kernel/netns.h"
 #include "groups.h"
 #include "output_file.h"
@@ -93,26 +89,20 @@ static bool is_seen(const struct asking *a, const char *name)
 	return false;
 }
 
-/*
- * Checks that names without a connection are names of congestion controls that the kernel has.
- * Here a socket may choose it, or not, but only one that is not there is ENOENT.
- */
+/* Checks that names without a connection are names of congestion controls that the kernel has. */
 static int check_names(const struct asking *a)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), ret = EXIT_DONE;
+	bool is_known = !a->read && !access(CONGESTION_CONTROLS, R_OK);
 
-	for (int i = 0; i < a->names.n && !ret && !a->read && fd >= 0; i++) {
+	for (int i = 0; i < a->names.n && is_known; i++) {
 		const char *name = a->names.arg[i];
 
 		if (!is_seen(a, name) && strcmp(name, KERNEL_BBR) &&
-		    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name)) &&
-		    errno == ENOENT)
-			ret = err_nothing("%s: no congestion control with this name is loaded",
-					  name);
+		    !congestion_control_exists(name))
+			return err_nothing("%s: no congestion control with this name is loaded",
+					   name);
 	}
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return EXIT_DONE;
 }
 
 /* Returns EXIT_NOTHING if a recording has nothing to judge. */

@@ -13,7 +13,7 @@ import pytest
 
 from netns import Relay
 from system import wait_until
-from tool import NOTHING, USAGE, status_of
+from tool import NOTHING, USAGE, Tool, status_of
 from transfer import SO_MAX_PACING_RATE, Transfer, abort, accept, connect, listen, new_socket, set_cc
 
 FAST = {"rate": 20000, "limit": 200000, "delay": 10000}  # 20 Mbit/s and 20 ms: a BDP of 50 kB
@@ -458,6 +458,14 @@ def test_a_recording(bbrmon, load, record, new_relay):
     ["--read", "file", "--from", "3s", "--to", "1s"], ["--read", "file", "fwmark = 1"], ["colour = red"]])
 def test_what_is_refused(bbrmon, args):
     bbrmon("why", *args, status=USAGE)
+
+
+def test_it_asks_the_kernel_for_no_module(build, tmp_path):
+    """A socket that chooses an unknown congestion control makes the kernel load tcp_NAME, if root does it."""
+    log = tmp_path / "log"
+    Tool(build.parent / "bbrmon")("why", "--for", "50ms", "--name", "nosuch", status=NOTHING,
+                                  prefix=["strace", "-f", "-qq", "-o", log, "-e", "trace=setsockopt,openat"])
+    assert "tcp_available_congestion_control" in log.read_text() and "TCP_CONGESTION" not in log.read_text()
 
 
 def test_a_name_that_nothing_has(bbrmon):
