@@ -79,17 +79,17 @@ static const struct option_def every_verb[] = {
 const struct option_def option_instance[] = { NAME, END };
 
 const struct option_def option_dst[] = {
-	{ "dst", 0, "PREFIX", option_once, MEMBER(filter.dst),
+	{ "dst", 0, "PREFIX", option_text, MEMBER(filter.dst),
 	  "connections to these addresses: 10.0.0.0/8, 2001:db8::1" },
 	END,
 };
 
 const struct option_def option_filter[] = {
-	{ "dport", 0, "N", option_once, MEMBER(filter.dport), "with this remote port" },
-	{ "sport", 0, "N", option_once, MEMBER(filter.sport), "with this local port" },
+	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
+	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
 	CGROUP("of this cgroup, and of those below it"),
 	POD,
-	{ "mark", 0, "N", option_once, MEMBER(filter.mark), "with this mark (SO_MARK)" },
+	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
 	END,
 };
 

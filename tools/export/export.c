@@ -99,8 +99,8 @@ static bool handle_socket(void *ctx, const struct origin *origin, const struct b
 {
 	struct export *x = ctx;
 
-	for (int i = 0; i < x->config.names.n; i++)
-		x->is_seen[i] |= !strcmp(x->config.names.arg[i], origin->name);
+	if (x->once)
+		sockets_note_name(origin, &x->config.names, x->is_seen);
 	/* A reading has all connections; events come only from those that were asked for. */
 	if (is_wanted(&x->config, origin, &snap->event)) {
 		settle_late(x, &snap->event);
@@ -334,9 +334,8 @@ static int run_once(struct export *x)
 	if (x->unread)
 		err("export: the %s of an instance cannot be read", x->unread);
 	ret = output_close(stdout, NULL);
-	for (int i = 0; i < x->config.names.n && !ret; i++)
-		if (!x->is_seen[i])
-			ret = sockets_check_name(x->config.names.arg[i]);
+	if (!ret)
+		ret = sockets_check_names(&x->config.names, x->is_seen);
 	return ret || x->read_all ? ret : EXIT_REFUSED;
 }
 

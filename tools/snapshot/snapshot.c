@@ -70,8 +70,7 @@ static bool take(void *ctx, const struct origin *origin, const struct bbr_snapsh
 	struct taking *t = ctx;
 	const struct snapshot c = { origin, state, t->read };
 
-	for (int i = 0; i < t->names.n; i++)
-		t->is_seen[i] |= !strcmp(t->names.arg[i], origin->name);
+	sockets_note_name(origin, &t->names, t->is_seen);
 	if (!filter_matches(&t->filter, origin, &state->event, t->read ? NULL : state))
 		return !is_interrupted();
 	if (t->summed)
@@ -114,17 +113,6 @@ static int take_recorded(struct taking *t)
 	print_header(t);
 	recorded_close(&recorded);
 	return EXIT_DONE;
-}
-
-/* Checks that names without a connection are names of something that is loaded. */
-static int check_names(const struct taking *t)
-{
-	int ret = EXIT_DONE;
-
-	for (int i = 0; i < t->names.n && !ret; i++)
-		if (!t->is_seen[i])
-			ret = sockets_check_name(t->names.arg[i]);
-	return ret;
 }
 
 static void say_unseen(const struct taking *t, const char *name, __u32 users)
@@ -176,7 +164,7 @@ static int take_live(struct taking *t)
 	/* Show what could be read even if a namespace could not be entered. */
 	print_rest(t);
 	if (!ret && !is_interrupted() && !t->write_error)
-		ret = check_names(t);
+		ret = sockets_check_names(&t->names, t->is_seen);
 	if (!ret)
 		print_header(t);
 	if (!ret && !t->netns && !is_interrupted() && !t->write_error)

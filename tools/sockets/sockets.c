@@ -415,7 +415,13 @@ int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, v
 	return r.enough ? EXIT_DONE : ret;
 }
 
-int sockets_check_name(const char *name)
+void sockets_note_name(const struct origin *origin, const struct value_list *names, bool *is_seen)
+{
+	for (int i = 0; i < names->n; i++)
+		is_seen[i] |= !strcmp(names->arg[i], origin->name);
+}
+
+static int check_name(const char *name)
 {
 	const struct algorithm *algorithm;
 	struct instance inst;
@@ -423,6 +429,16 @@ int sockets_check_name(const char *name)
 	if (strcmp(name, KERNEL_BBR))
 		return instance_get(name, &inst);
 	return kernel_bbr_find(&algorithm) == -EPROTONOSUPPORT ? kernel_bbr_refuse() : EXIT_DONE;
+}
+
+int sockets_check_names(const struct value_list *names, const bool *is_seen)
+{
+	int ret = EXIT_DONE;
+
+	for (int i = 0; i < names->n && !ret; i++)
+		if (!is_seen[i])
+			ret = check_name(names->arg[i]);
+	return ret;
 }
 
 void sockets_close(struct sockets *s)

@@ -11,6 +11,7 @@
 
 #include "bpf_bbr/abi.h"
 #include "bpf_bbr/snapshot.h"
+#include "cli/options.h"
 #include "descriptor.h"
 #include "event/event.h"
 
@@ -76,10 +77,12 @@ __u32 sockets_unseen(const struct sockets *s);
 bool sockets_unseen_of(const struct sockets *s, int i, const char **name, __u32 *users);
 
 /*
- * For a name without a connection: EXIT_DONE if it is that of something that is loaded, otherwise
- * another status after printing why not.
+ * For those who are asked for names. is_seen: for each of them, does a connection have it? The first
+ * notes that of one connection; the second returns EXIT_DONE if the names without any are those of
+ * something that is loaded, otherwise another status after printing why not.
  */
-int sockets_check_name(const char *name);
+void sockets_note_name(const struct origin *origin, const struct value_list *names, bool *is_seen);
+int sockets_check_names(const struct value_list *names, const bool *is_seen);
 
 void sockets_close(struct sockets *s);
 
