@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "cli/err.h"
+#include "cli/text.h"
 #include "cli/privileges.h"
 #include "study.h"
 #include "verbs.h"
@@ -598,22 +599,18 @@ static int take_line(struct reading *r)
 /* Reads one line; *more: there was one. What is behind the last line's end is left out. */
 static int read_line(struct reading *r, FILE *in, bool *more)
 {
-	size_t n = 0;
-	int c;
+	enum text_line found = text_read_line(in, r->text, sizeof(r->text));
 
 	r->line++;
-	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
-		if (!c)
-			return refuse(r, "a zero byte", NULL);
-		if (n == MAX_LINE - 1)
-			return refuse(r, "longer than 64 KiB", NULL);
-		r->text[n++] = c;
-	}
+	if (found == TEXT_ZERO_BYTE)
+		return refuse(r, "a zero byte", NULL);
+	if (found == TEXT_LONG_LINE)
+		return refuse(r, "longer than 64 KiB", NULL);
 	if (ferror(in))
 		return err_usage("cannot read %s: %s", r->path, strerror(errno));
-	r->text[n] = 0;
-	*more = c != EOF;
-	r->study->is_cut = c == EOF && n; /* the writer was stopped: a number may be cut, too */
+	*more = found == TEXT_LINE;
+	/* The writer was stopped: a number may be cut, too. */
+	r->study->is_cut = !*more && *r->text;
 	return EXIT_DONE;
 }
 

@@ -39,28 +39,15 @@ static bool is_named(const struct verb *verb, char *const *words, int n)
 	return n > 1 && verb_is_in_group(verb, words[0]) && !strcmp(words[1], blank + 1);
 }
 
-/*
- * Prints the words of a text in a column, in lines of TEXT_WIDTH. width: what its first line
- * already has before it.
- */
+/* Prints the words of a text in a column. width: what its first line already has before it. */
 static void print_column(FILE *out, int column, int width, const char *text)
 {
-	if (width && width >= column) {
+	if (width >= column) {
 		fputc('\n', out);
 		width = 0;
 	}
-	while (*text) {
-		int len = strcspn(text, " \n");
-
-		if (width > column && width + 1 + len > TEXT_WIDTH) {
-			fputc('\n', out);
-			width = 0;
-		}
-		width +=
-			fprintf(out, "%*s%.*s", width > column ? 1 : column - width, "", len, text);
-		text += len + !!text[len];
-	}
-	fputc('\n', out);
+	fprintf(out, "%*s", column - width, "");
+	text_print_wrapped(out, text, column, column, TEXT_WIDTH, false);
 }
 
 static void print_options(FILE *out, const struct option_def *defs)
@@ -95,7 +82,7 @@ static void print_verbs(FILE *out, const struct program *program, const char *wo
 static void print_help_of_program(FILE *out, const struct program *program)
 {
 	fprintf(out, "usage: %s VERB [options]\n\n", program->name);
-	print_column(out, 0, 0, program->about);
+	text_print_wrapped(out, program->about, 0, 0, TEXT_WIDTH, false);
 	fputc('\n', out);
 	print_verbs(out, program, NULL);
 	fprintf(out, "\nOptions of every verb; `%s VERB --help` lists its own:\n", program->name);
@@ -112,7 +99,8 @@ static int print_help_of_verb(const struct program *program, const struct verb *
 {
 	printf("usage: %s %s [options]%s%s\n\n", program->name, verb->name, verb->args ? " " : "",
 	       verb->args ? verb->args : "");
-	print_column(stdout, 0, 0, verb->about ? verb->about : verb->brief);
+	text_print_wrapped(stdout, verb->about ? verb->about : verb->brief, 0, 0, TEXT_WIDTH,
+			   false);
 	putchar('\n');
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		print_options(stdout, g->defs);

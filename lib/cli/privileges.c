@@ -246,7 +246,7 @@ void privileges_print(const struct privileges *of_verb)
 			  of_verb->may ? " and uses, if it has them, " : "",
 			  of_verb->may ? caps_text(may, of_verb->may) : "");
 	putchar('\n');
-	text_print_wrapped(text, 0, 0, TEXT_WIDTH, false);
+	text_print_wrapped(stdout, text, 0, 0, TEXT_WIDTH, false);
 	free(text);
 }
 

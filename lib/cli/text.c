@@ -222,29 +222,44 @@ void text_print(FILE *out, const char *message)
 	}
 }
 
-void text_print_wrapped(const char *text, int indent, int hang, int width, bool is_command)
+void text_print_wrapped(FILE *out, const char *text, int at, int hang, int width, bool is_command)
 {
-	int at = printf("%*s", indent, "");
 	bool is_first = true, is_quoted = false;
 
 	for (const char *word = text; *word;) {
 		size_t len = 0;
 
-		for (; word[len] && (is_quoted || word[len] != ' '); len++)
+		for (; word[len] && (is_quoted || !strchr(" \n", word[len])); len++)
 			if (is_command && !is_quoted && word[len] == '\\' && word[len + 1])
 				len++;
 			else
 				is_quoted ^= is_command && word[len] == '\'';
 		if (!is_first && at + 1 + (int)len + (is_command ? 2 : 0) > width) {
-			printf("%s\n", is_command ? " \\" : "");
-			at = printf("%*s", hang, "");
+			fprintf(out, "%s\n", is_command ? " \\" : "");
+			at = fprintf(out, "%*s", hang, "");
 			is_first = true;
 		}
-		at += printf("%s%.*s", is_first ? "" : " ", (int)len, word);
+		at += fprintf(out, "%s%.*s", is_first ? "" : " ", (int)len, word);
 		is_first = false;
-		word += len + (word[len] == ' ');
+		word += len + !!word[len];
 	}
-	putchar('\n');
+	fputc('\n', out);
+}
+
+enum text_line text_read_line(FILE *in, char *line, size_t size)
+{
+	size_t n = 0;
+	int c;
+
+	while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+		if (!c)
+			return TEXT_ZERO_BYTE;
+		if (n == size - 1)
+			return TEXT_LONG_LINE;
+		line[n++] = c;
+	}
+	line[n] = 0;
+	return c == EOF ? TEXT_LAST_LINE : TEXT_LINE;
 }
 
 bool text_first_line(const char *path, char *line, size_t size)

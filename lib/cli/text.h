@@ -38,6 +38,17 @@ bool text_is_nearer(const char *word, const char *candidate, size_t *best);
 /* Reads the first line of a file, without its end; false, and "", if there is none. */
 bool text_first_line(const char *path, char *line, size_t size);
 
+/* What text_read_line() found. */
+enum text_line {
+	TEXT_LINE,
+	TEXT_LAST_LINE, /* the file ends, or cannot be read, before the line does */
+	TEXT_ZERO_BYTE,
+	TEXT_LONG_LINE /* longer than size - 1 */
+};
+
+/* Reads a line of a file into size bytes, without its end. */
+enum text_line text_read_line(FILE *in, char *line, size_t size);
+
 /* True if it is UTF-8; and if nobody can take it for another text, so that a page can have it. */
 bool text_is_utf8(const char *text);
 bool text_is_visible(const char *text);
@@ -66,11 +77,12 @@ void text_tame(char *text, size_t size, const char *also);
 void text_print(FILE *out, const char *message);
 
 /*
- * Prints words in lines of this width, as far as they allow; hang is the indent of all lines but the
- * first. The lines of a command end in a backslash, and none ends within its quotes.
+ * Prints words in lines of this width, as far as they allow. at: the characters that the first line
+ * has already; hang: the indent of the others. The lines of a command end in a backslash, and none
+ * ends within its quotes.
  */
 #define TEXT_WIDTH 80
-void text_print_wrapped(const char *text, int indent, int hang, int width, bool is_command);
+void text_print_wrapped(FILE *out, const char *text, int at, int hang, int width, bool is_command);
 
 /*
  * Text that goes to a file in few pieces: a stdio call for each word takes longer than writing the

@@ -17,6 +17,12 @@
 #define NAMES_SHOWN 8 /* congestion controls of a namespace */
 
 /* What the sockets of a namespace use, by name and code. */
+static void print_wrapped(const char *text, int indent, bool is_command)
+{
+	printf("%*s", indent, "");
+	text_print_wrapped(stdout, text, indent, indent + 2, TEXT_WIDTH, is_command);
+}
+
 struct name_count {
 	const char *name;
 	__u32 map_id;
@@ -100,7 +106,7 @@ static void print_netns(const struct check *c, const struct checked_netns *ns)
 				plural(ns->n));
 
 	text = append_counts(text, c, ns);
-	text_print_wrapped(text, 2, 4, TEXT_WIDTH, false);
+	print_wrapped(text, 2, false);
 	free(text);
 	free(label);
 	if (!ns->n)
@@ -109,7 +115,7 @@ static void print_netns(const struct check *c, const struct checked_netns *ns)
 			  "%llu kB received; tcp_wmem %llu kB, tcp_rmem %llu kB",
 			  ns->by_fq, ns->by_tcp, ns->bdp_sent / 1000, ns->bdp_received / 1000,
 			  ns->wmem / 1000, ns->rmem / 1000);
-	text_print_wrapped(text, 4, 6, TEXT_WIDTH, false);
+	print_wrapped(text, 4, false);
 	free(text);
 }
 
@@ -145,7 +151,7 @@ static void print_finding(const struct check *c, const struct finding *f)
 	char *label = f->ns ? netns_label(c, f->ns) : NULL;
 	char *text = mem_format("%s%s%s", label ? label : "", label ? ": " : "", f->text);
 
-	text_print_wrapped(text, 2, 4, TEXT_WIDTH, false);
+	print_wrapped(text, 2, false);
 	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n && i < STEPS_SHOWN; i++) {
 		printf("    ");
 		step_print(&c->plan.step[i], false);
@@ -153,7 +159,7 @@ static void print_finding(const struct check *c, const struct finding *f)
 	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n_waiting; i++)
 		step_print_waiting(&c->plan.waiting[i], "    ");
 	if (f->command)
-		text_print_wrapped(f->command, 6, 8, TEXT_WIDTH, true);
+		print_wrapped(f->command, 6, true);
 	free(text);
 	free(label);
 }

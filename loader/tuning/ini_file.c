@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "tuning/ini_file.h"
 
 #define MAX_LINE 65536 /* more than a rule with the longest path of a cgroup, in quotes */
@@ -28,18 +29,13 @@ struct reading {
 /* Reads one line; *more: there was one. */
 static int read_line(struct reading *r, bool *more)
 {
-	size_t n = 0;
-	int c;
+	enum text_line found = text_read_line(r->f, r->line, sizeof(r->line));
 
-	while ((c = getc(r->f)) != EOF && c != '\n') {
-		if (!c)
-			return err_usage("not a text file: it contains a zero byte");
-		if (n == MAX_LINE - 1)
-			return err_usage("a line has more than %d characters", MAX_LINE - 1);
-		r->line[n++] = c;
-	}
-	r->line[n] = 0;
-	*more = n || c != EOF;
+	if (found == TEXT_ZERO_BYTE)
+		return err_usage("not a text file: it contains a zero byte");
+	if (found == TEXT_LONG_LINE)
+		return err_usage("a line has more than %d characters", MAX_LINE - 1);
+	*more = found == TEXT_LINE || *r->line;
 	return EXIT_DONE;
 }
 

@@ -110,7 +110,9 @@ static void show_text(const struct param_set *p, int argc, char **argv)
 		puts(is_narrow ? "" : param->help);
 		if (!is_narrow)
 			continue;
-		text_print_wrapped(param->help, MEANING_INDENT, MEANING_INDENT, terminal, false);
+		printf("%*s", MEANING_INDENT, "");
+		text_print_wrapped(stdout, param->help, MEANING_INDENT, MEANING_INDENT, terminal,
+				   false);
 		if (!param_is_default(param, p))
 			printf("%*sdefault %s\n", MEANING_INDENT, "", cell[DEFAULT]);
 	}

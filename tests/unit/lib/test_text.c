@@ -123,7 +123,7 @@ static void a_shell_takes_a_name_as_one_word(void **state)
 	for (int i = 0; i < NAMES; i++) {
 		make_name(&seed, names[i], sizeof(names[i]));
 		snprintf(command, sizeof(command), "printf '%%s\\0' %s", text_shell_word(names[i]));
-		text_print_wrapped(command, 0, 2, 40, true);
+		text_print_wrapped(stdout, command, 0, 2, 40, true);
 	}
 	capture_end();
 	fputs(captured_output(), f);
@@ -190,7 +190,8 @@ static void no_control_character_of_a_message_is_printed(void **state)
 static void expect_wrapped(const char *text, bool is_command, const char *expected)
 {
 	capture_begin();
-	text_print_wrapped(text, 2, 4, 20, is_command);
+	fputs("  ", stdout);
+	text_print_wrapped(stdout, text, 2, 4, 20, is_command);
 	capture_end();
 	assert_string_equal(captured_output(), expected);
 }
