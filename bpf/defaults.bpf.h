@@ -22,7 +22,7 @@
  *					and all of the second part. Its clock now_ms is right;
  *					tcp_mstamp may be as old as the last packet
  *	void bbr_main(b, sk, rs)	an ACK: sets window and pacing rate. Use
- *					shell_is_app_limited(b, rs), not the member of rs
+ *					shell_is_app_limited(b, sk, rs), not the member of rs
  *	u16 bbr_fill_event(e, tail, b, more)  sets what the model has: bw, min_rtt_us, rounds,
  *					gains, mode, phase, and all of tail. All of these are 0
  *					before. Returns the flags of the model
@@ -52,17 +52,22 @@ static inline u32 bbr_app_limited_until(const struct bbr *b)
 	return b->app_limited_until;
 }
 
-static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
+static inline void bbr_set_app_limited_until(struct bbr *b, const struct shell_sock *sk,
+					     u32 delivered)
 {
 	b->app_limited_until = delivered;
 }
 #endif
 
-/* True as long as all that is ACKed was in flight when the algorithm set its mark. */
-#ifndef bbr_mark_is_young
-static inline bool bbr_mark_is_young(const struct bbr *b)
+/*
+ * Of a packet that was sent when `delivered` was prior_delivered, at or below the mark: true if the
+ * mark was set by then.
+ */
+#ifndef bbr_was_sent_after_mark
+static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
+					   u32 prior_delivered)
 {
-	return false;
+	return true;
 }
 #endif
 

@@ -30,11 +30,6 @@ struct bbr_more;
 struct bbr_history;
 struct bbr_params;
 
-/* defaults.bpf.h */
-static inline u32 bbr_app_limited_until(const struct bbr *b);
-static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered);
-static inline bool bbr_mark_is_young(const struct bbr *b);
-
 /* A socket, with what a callback knows of it. All but the pointers are constants. */
 struct shell_sock {
 	const struct bbr_params *param;
@@ -47,6 +42,13 @@ struct shell_sock {
 	u8 min_tso_segs; /* net.ipv4.tcp_min_tso_segs */
 	struct bbr_more *more; /* the second part of the state; NULL: there was no memory for it */
 };
+
+/* defaults.bpf.h */
+static inline u32 bbr_app_limited_until(const struct bbr *b);
+static inline void bbr_set_app_limited_until(struct bbr *b, const struct shell_sock *sk,
+					     u32 delivered);
+static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
+					   u32 prior_delivered);
 
 static inline struct bbr_more *more_of(struct sock *sk);
 #define MORE(s) ((s)->finds_late ? more_of((s)->sk) : (s)->more)
@@ -193,7 +195,7 @@ static inline bool rate_app_limited_of(const struct tcp_sock *tp)
 /*
  * Where tp->app_limited cannot be written, our own state has the algorithm's mark. The kernel would
  * mark the packets that are sent until `delivered` passes it. So a sample of a packet sent at or
- * below the mark is app-limited, unless all that is ACKed was in flight before the mark was set.
+ * below the mark is app-limited, unless the packet was sent before the mark was set.
  */
 static inline u32 app_limited_of(const struct tcp_sock *tp, const struct bbr *b)
 {
@@ -219,12 +221,13 @@ static inline bool shell_is_open(const struct shell_sock *s)
  * Returns 0 or 1. Neither this nor the members of rate_sample are bool, because clang masks a bool
  * that it has read.
  */
-static inline u8 shell_is_app_limited(struct bbr *b, const struct rate_sample *rs)
+static inline u8 shell_is_app_limited(struct bbr *b, const struct shell_sock *s,
+				      const struct rate_sample *rs)
 {
 	if (!app_limited_is_writable() && bbr_app_limited_until(b)) {
 		if (after(rs->prior_delivered, bbr_app_limited_until(b)))
-			bbr_set_app_limited_until(b, 0);
-		else if (!bbr_mark_is_young(b))
+			bbr_set_app_limited_until(b, s, 0);
+		else if (bbr_was_sent_after_mark(b, s, rs->prior_delivered))
 			return true;
 	}
 	return rs->is_app_limited;
@@ -329,7 +332,7 @@ static inline void set_app_limited(struct shell_sock *s, u32 app_limited)
 	if (app_limited_is_writable())
 		tcp_sk(s->sk)->app_limited = app_limited;
 	else
-		bbr_set_app_limited_until(state_of(s->sk), app_limited);
+		bbr_set_app_limited_until(state_of(s->sk), s, app_limited);
 }
 
 /*

@@ -135,9 +135,11 @@ static inline bool shell_is_open(const struct shell_sock *sk)
 	return sk->ca_state == TCP_CA_Open;
 }
 
-static inline bool shell_is_app_limited(const struct bbr *b, const struct shell_rs *rs)
+static inline bool shell_is_app_limited(const struct bbr *b, const struct shell_sock *sk,
+					const struct shell_rs *rs)
 {
 	(void)b;
+	(void)sk;
 	return rs->is_app_limited;
 }
 #endif

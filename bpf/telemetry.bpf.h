@@ -34,15 +34,17 @@ static inline bool is_watched(const struct bbr *b)
 }
 
 /* Sets the rate sample. Returns the flags that belong to it. */
-static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct bbr *b)
+static inline u16 fill_sample(struct bbr_event *e, const struct rate_sample *rs, struct sock *sk)
 {
+	struct shell_sock s = { .sk = sk, .finds_late = true };
+
 	e->rtt_us = rs->rtt_us; /* -1 if there is none, which is BBR_RTT_NONE */
 	e->rs_delivered = rs->delivered;
 	e->rs_interval_us = rs->interval_us;
 	e->rs_losses = rs->losses;
 	e->rs_acked = rs->acked_sacked;
 	e->rs_prior_inflight = rs->prior_in_flight;
-	return BBR_F_SAMPLE | shell_is_app_limited(b, rs) * BBR_F_APP_LIMITED |
+	return BBR_F_SAMPLE | shell_is_app_limited(state_of(sk), &s, rs) * BBR_F_APP_LIMITED |
 	       rs->is_ack_delayed * BBR_F_ACK_DELAYED;
 }
 
@@ -200,7 +202,7 @@ static inline void fill_ack(struct bbr_event *record, const struct watched_conn 
 	fill_noted(record, &conn->event);
 	fill_tcp_lasting(record, sk);
 	record->inflight = packets_in_flight(tcp_sk(sk));
-	flags = fill_sample(record, ctx_rate_sample(ctx), b);
+	flags = fill_sample(record, ctx_rate_sample(ctx), sk);
 	fill_model(record, b, more_of(sk), ca_state, conn->event.params_gen, flags);
 }
 

@@ -72,7 +72,7 @@ static inline void bbr_update_bw(struct bbr *b, const struct shell_sock *sk,
 
 	bbr_update_round(b, sk, rs);
 	if (!bbr_is_fast(sk))
-		bbr_lt_bw_sampling(b, sk, rs->losses, shell_is_app_limited(b, rs));
+		bbr_lt_bw_sampling(b, sk, rs->losses, shell_is_app_limited(b, sk, rs));
 	if (OPTION(sk, pin_bw)) {
 		bbr_pin_bw(b, sk);
 		return;
@@ -86,7 +86,7 @@ static inline void bbr_update_bw(struct bbr *b, const struct shell_sock *sk,
 	 * counts only if the path turns out to carry more than was known.
 	 */
 	bw = bbr_sample_bw(rs);
-	if (!shell_is_app_limited(b, rs) || bw >= bbr_max_bw(b))
+	if (!shell_is_app_limited(b, sk, rs) || bw >= bbr_max_bw(b))
 		minmax_running_max(&b->bw, PARAM(sk, bw_win), b->round_count, bw);
 }
 

@@ -67,6 +67,17 @@ static inline void bbr_probe_rtt(struct bbr *b, struct shell_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
+/* Until inflight is low, nothing is sent, and ACKs are of packets that are older than the mark. */
+static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
+					   u32 prior_delivered)
+{
+	(void)sk;
+	(void)prior_delivered;
+	return b->mode != BBR_PROBE_RTT || b->probe_rtt_done_stamp;
+}
+
+#define bbr_was_sent_after_mark bbr_was_sent_after_mark
+
 /*
  * min_rtt is pinned, so PROBE_RTT has nothing to find. The value counts as measured now: when it is
  * no longer pinned, it lasts for min_rtt_win, like any other.

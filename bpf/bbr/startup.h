@@ -19,7 +19,7 @@ static inline void bbr_check_full_bw_reached(struct bbr *b, const struct shell_s
 {
 	u32 thresh;
 
-	if (bbr_is_pipe_full(b, sk) || !b->round_start || shell_is_app_limited(b, rs))
+	if (bbr_is_pipe_full(b, sk) || !b->round_start || shell_is_app_limited(b, sk, rs))
 		return;
 
 	thresh = (u64)b->full_bw * PARAM(sk, full_bw_thresh) >> BBR_SCALE;

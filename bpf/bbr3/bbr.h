@@ -203,6 +203,12 @@ struct bbr_more {
 		ecn_in_round : 1, /* a packet was marked in this loss round */
 		ecn_in_cycle : 1, /* a packet was marked since DOWN began */
 		behind : 1; /* cpu_gain: short of CPU, and inflight too low */
+
+	/*
+	 * shell: what was sent while `delivered` was between these was sent between the last two
+	 * marks of app_limited_mark, and is not app-limited.
+	 */
+	u32 unlimited_after, unlimited_before;
 };
 #define bbr_more bbr_more
 
@@ -226,14 +232,47 @@ static inline u32 bbr_app_limited_until(const struct bbr *b)
 	return b->app_limited_mark ? bbr_unmark(b->app_limited_mark, b->next_round_delivered) : 0;
 }
 
-static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
+/* Before the first mark nothing was app-limited, however long ago it was sent. */
+#define BBR_LONG_BEFORE (1u << 30)
+
+/*
+ * Marks what is sent until `delivered` packets are delivered. If that is no longer so of the last
+ * mark, a gap between the two ends now. Two gaps within a flight are rare, because each mark lasts
+ * for a flight: only the last one is kept.
+ */
+static inline void bbr_set_app_limited_until(struct bbr *b, const struct shell_sock *sk,
+					     u32 delivered)
 {
+	struct bbr_more *more = delivered ? MORE(sk) : NULL;
+	u32 now = IN(sk, delivered), until = bbr_app_limited_until(b);
+
+	if (more && (!until || after(now, until))) {
+		more->unlimited_after = until ? until : now - BBR_LONG_BEFORE;
+		more->unlimited_before = now;
+	}
 	b->app_limited_mark = delivered;
 	if (delivered && !b->app_limited_mark)
 		b->app_limited_mark = 1;
 }
 
 #define bbr_app_limited_until bbr_app_limited_until
+
+/*
+ * Without a second part only the mark of PROBE_RTT is told apart: until inflight is low, nothing is
+ * sent, and ACKs are of packets that are older than that mark.
+ */
+static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
+					   u32 prior_delivered)
+{
+	const struct bbr_more *more = MORE(sk);
+
+	if (!more)
+		return b->mode != BBR_PROBE_RTT || b->probe_rtt_done_stamp;
+	return !after(prior_delivered, more->unlimited_after) ||
+	       !before(prior_delivered, more->unlimited_before);
+}
+
+#define bbr_was_sent_after_mark bbr_was_sent_after_mark
 
 /* Limits a count to 24 bits. */
 static inline u32 bbr_count(u32 packets)

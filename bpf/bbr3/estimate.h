@@ -241,7 +241,7 @@ static inline void bbr_estimate_in_order(struct bbr *b, struct shell_sock *sk,
 					 const struct shell_rs *rs, struct bbr_ack *ack)
 {
 	*ack = (struct bbr_ack){
-		.flight.is_app_limited = !bbr_is_fast(sk) && shell_is_app_limited(b, rs),
+		.flight.is_app_limited = !bbr_is_fast(sk) && shell_is_app_limited(b, sk, rs),
 	};
 	if (IN(sk, has_flight)) {
 		ack->flight.tx_in_flight = RS(rs, tx_in_flight);
@@ -266,7 +266,7 @@ static inline void bbr_estimate_lossy(struct bbr *b, struct shell_sock *sk,
 				      const struct shell_rs *rs, struct bbr_ack *ack)
 {
 	*ack = (struct bbr_ack){
-		.flight.is_app_limited = shell_is_app_limited(b, rs),
+		.flight.is_app_limited = shell_is_app_limited(b, sk, rs),
 		.lost.marked = bbr_take_newly_lost(b, sk),
 	};
 	if (ack->lost.marked)
@@ -328,7 +328,7 @@ static inline void bbr_estimate_by_history(struct bbr *b, struct shell_sock *sk,
 	struct bbr_more *more = sk->more;
 
 	*ack = (struct bbr_ack){
-		.flight.is_app_limited = shell_is_app_limited(b, rs),
+		.flight.is_app_limited = shell_is_app_limited(b, sk, rs),
 		.delivered_ce = IN(sk, uses_ecn) ? rs->delivered_ce : 0,
 		.is_ece = more && IN(sk, uses_ecn) && bbr_is_ece(more, sk, rs),
 		.acks_tlp =

@@ -242,9 +242,9 @@ static inline u8 bbr_kind_if_open(struct bbr *b, const struct shell_sock *sk,
 		return SHELL_GENERAL;
 	if (likely(flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1, .has_seen_rtt = 1,
 				      .in_order = 1))) {
-		if (likely(bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, rs)))
+		if (likely(bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, sk, rs)))
 			return SHELL_FAST_1;
-		return !shell_is_app_limited(b, rs) && bbr_stays_in_down(b, sk, rs) ? SHELL_FAST_2 :
+		return !shell_is_app_limited(b, sk, rs) && bbr_stays_in_down(b, sk, rs) ? SHELL_FAST_2 :
 										      SHELL_REGULAR;
 	}
 	return (flags & ~cycle) == BBR_FLAGS(.has_seen_rtt = 1, .in_order = 1) &&
@@ -265,7 +265,7 @@ static inline bool bbr_stays_in_recovery(struct bbr *b, const struct shell_sock 
 	return flags == BBR_FLAGS(.mode = BBR_PROBE_BW, .full_bw_reached = 1) &&
 	       b->prev_ca_state == IN(sk, ca_state) && !(bbr_newly_lost(b, sk) | rs->losses) &&
 	       (!b->loss_in_round || before(rs->prior_delivered, b->loss_round_delivered)) &&
-	       bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, rs);
+	       bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, sk, rs);
 }
 
 /* The same outside of TCP_CA_Open. An ACK that stays in order has the flight of one in order. */

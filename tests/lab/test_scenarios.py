@@ -64,6 +64,30 @@ def test_every_scenario_of_the_literature_has_a_claim():
     assert set(claims.CHECKS) == set(scenario.all_names()) - of_our_own
 
 
+# ---- an application that sends in chunks: what is sent between two pauses shows that the pipe is full
+
+CHUNKS = '''
+title = "an application that sends chunks of two flights"
+duration = "4s"
+measure_from = "2s"
+link.rate = "20mbit"
+link.queue = 500
+path.delay = "40ms"
+flow = [{pattern = ["bytes:330K", "pause:300ms"], repeat = 100}]
+'''
+
+
+def test_before_6_4_chunks_leave_startup(tmp_path):
+    """There BBR itself must know what it sent between two marks. As long as nothing counts, v3 stays in STARTUP, and its queue
+    doubles the RTT (84 ms)."""
+    file = tmp_path / "chunks.toml"
+    file.write_text(CHUNKS)
+    found = scenario.load(file)
+    runs = list(suite.runs_of(found, ["bpf_bbr3"], "6.1", seeds=1))
+    pool.execute_all(runs)
+    assert compare.over_seeds(suite.results(found, runs).of("bpf_bbr3"))["rtt_us"]["median"] < 50_000
+
+
 # ---- a sender that gets a share of its CPU: BBR collapses as the document says, and cpu_gain mends it
 
 SHARE_SEEDS = 8

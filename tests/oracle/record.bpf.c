@@ -21,21 +21,28 @@
 #include "recorded.h"
 
 /* What kernel.bpf.h asks of an algorithm. The recorder runs none. */
-#ifndef bbr_app_limited_until
+#ifdef bbr_app_limited_until
+static inline struct bbr_more *more_of(struct sock *sk)
+{
+	return NULL;
+}
+#else
 static inline u32 bbr_app_limited_until(const struct bbr *b)
 {
 	return 0;
 }
 
-static inline void bbr_set_app_limited_until(struct bbr *b, u32 delivered)
+static inline void bbr_set_app_limited_until(struct bbr *b, const struct shell_sock *sk,
+					     u32 delivered)
 {
 }
 #endif
 
-#ifndef bbr_mark_is_young
-static inline bool bbr_mark_is_young(const struct bbr *b)
+#ifndef bbr_was_sent_after_mark
+static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
+					   u32 prior_delivered)
 {
-	return false;
+	return true;
 }
 #endif
 

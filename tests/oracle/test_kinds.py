@@ -44,7 +44,7 @@ MISTAKES3 = {
     "a flight that is needed": ("kind.h", " ||\n	    bbr_needs_flight(b, sk, rs))\n		return SHELL_GENERAL;", ")\n		return SHELL_GENERAL;"),
     "what stays in order": ("kind.h", " || (b->in_order && bbr_stays_in_order(b, sk, rs))", ""),
     "losses that are regular": ("bounds.h", "if (bbr_is_fast(sk))", "if (!bbr_is_general(sk))"),
-    "an app-limited ACK": ("kind.h", "likely(bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, rs))", "bbr_stays_in_cruise(b, sk)"),
+    "an app-limited ACK": ("kind.h", "likely(bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, sk, rs))", "bbr_stays_in_cruise(b, sk)"),
     "a phase that is regular": ("probe_bw.h", "if (bbr_is_fast(sk)) /* the next", "if (!bbr_is_general(sk)) /* the next"),
 }
 

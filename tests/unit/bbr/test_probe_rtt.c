@@ -297,18 +297,18 @@ TEST(the_app_limited_mark_is_never_0)
 	assert_int_equal(f->sk.app_limited, 2);
 }
 
-TEST(a_mark_is_young_until_inflight_is_low)
+TEST(acks_are_of_packets_before_the_mark_until_inflight_is_low)
 {
 	FIXTURE;
 
 	f->b.mode = BBR_PROBE_RTT;
-	assert_true(bbr_mark_is_young(&f->b));
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 100));
 	f->b.probe_rtt_done_stamp = 1;
-	assert_false(bbr_mark_is_young(&f->b));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 100));
 	f->b.mode = BBR_PROBE_BW;
-	assert_false(bbr_mark_is_young(&f->b));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 100));
 	f->b.probe_rtt_done_stamp = 0;
-	assert_false(bbr_mark_is_young(&f->b));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 100));
 }
 
 TEST(the_clock_of_probe_rtt_starts_at_four_packets_in_flight)
@@ -589,7 +589,7 @@ int main(void)
 		T(probe_rtt_marks_each_ack_app_limited),
 		T(other_modes_mark_nothing_app_limited),
 		T(the_app_limited_mark_is_never_0),
-		T(a_mark_is_young_until_inflight_is_low),
+		T(acks_are_of_packets_before_the_mark_until_inflight_is_low),
 		T(the_clock_of_probe_rtt_starts_at_four_packets_in_flight),
 		T(the_clock_of_probe_rtt_may_start_on_entry),
 		T(the_clock_of_probe_rtt_is_started_once),

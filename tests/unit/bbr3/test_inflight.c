@@ -99,22 +99,82 @@ TEST(mark_of_app_limited_is_kept_in_20_bits)
 	FIXTURE;
 
 	assert_int_equal(bbr_app_limited_until(&f->b), 0);
-	bbr_set_app_limited_until(&f->b, 1100);
+	bbr_set_app_limited_until(&f->b, &f->sk, 1100);
 	assert_int_equal(bbr_app_limited_until(&f->b), 1100);
 	f->b.next_round_delivered = 0x12345678;
 	f->b.app_limited_mark = 0;
 	assert_int_equal(bbr_app_limited_until(&f->b), 0);
-	bbr_set_app_limited_until(&f->b, 0x12345678 + 0x7ffff);
+	bbr_set_app_limited_until(&f->b, &f->sk, 0x12345678 + 0x7ffff);
 	assert_int_equal(bbr_app_limited_until(&f->b), 0x12345678 + 0x7ffff);
-	bbr_set_app_limited_until(&f->b, 0x12345678 - 0x80000);
+	bbr_set_app_limited_until(&f->b, &f->sk, 0x12345678 - 0x80000);
 	assert_int_equal(bbr_app_limited_until(&f->b), 0x12345678 - 0x80000);
 	f->b.next_round_delivered = 0xfffffff0;
-	bbr_set_app_limited_until(&f->b, 16);
+	bbr_set_app_limited_until(&f->b, &f->sk, 16);
 	assert_int_equal(bbr_app_limited_until(&f->b), 16);
-	bbr_set_app_limited_until(&f->b, 0x100000); /* its low bits are 0, which means none */
+	bbr_set_app_limited_until(&f->b, &f->sk, 0x100000); /* its low bits are 0, which means none */
 	assert_int_equal(f->b.app_limited_mark, 1);
-	bbr_set_app_limited_until(&f->b, 0);
+	bbr_set_app_limited_until(&f->b, &f->sk, 0);
 	assert_int_equal(bbr_app_limited_until(&f->b), 0);
+}
+
+/* What is sent between two marks is not app-limited, and nothing is before the first one. */
+TEST(gap_between_two_marks_is_kept)
+{
+	FIXTURE;
+
+	f->sk.delivered = 1000;
+	bbr_set_app_limited_until(&f->b, &f->sk, 1100);
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 999));
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 1000 - 0x10000000));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 1000));
+
+	f->sk.delivered = 1100; /* the mark still holds: no gap */
+	bbr_set_app_limited_until(&f->b, &f->sk, 1150);
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 999));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 1000));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 1150));
+
+	f->sk.delivered = 1200;
+	bbr_set_app_limited_until(&f->b, &f->sk, 1250);
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 1150));
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 1151));
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 1199));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 1200));
+
+	f->sk.delivered = 1300; /* taking the mark away leaves the gap */
+	bbr_set_app_limited_until(&f->b, &f->sk, 0);
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 1199));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 1200));
+}
+
+TEST(counters_of_marks_wrap)
+{
+	FIXTURE;
+
+	f->b.next_round_delivered = f->sk.delivered = 0u - 10;
+	bbr_set_app_limited_until(&f->b, &f->sk, 10);
+	f->sk.delivered = 30;
+	bbr_set_app_limited_until(&f->b, &f->sk, 60);
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 0u - 5));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 10));
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 11));
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 30));
+}
+
+/* Without a second part of the state only the mark of PROBE_RTT is told apart. */
+TEST(without_memory_a_mark_counts_from_low_inflight_on)
+{
+	FIXTURE;
+
+	f->sk.more = NULL;
+	f->sk.delivered = 1000;
+	bbr_set_app_limited_until(&f->b, &f->sk, 1100);
+	assert_int_equal(bbr_app_limited_until(&f->b), 1100);
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 999));
+	f->b.mode = BBR_PROBE_RTT;
+	assert_false(bbr_was_sent_after_mark(&f->b, &f->sk, 999));
+	f->b.probe_rtt_done_stamp = 1;
+	assert_true(bbr_was_sent_after_mark(&f->b, &f->sk, 999));
 }
 
 TEST(marks_of_the_shell_are_kept)
@@ -163,6 +223,9 @@ int main(void)
 		T(target_is_the_bdp_or_the_window),
 		T(what_waits_in_fq_is_not_in_the_network),
 		T(mark_of_app_limited_is_kept_in_20_bits),
+		T(gap_between_two_marks_is_kept),
+		T(counters_of_marks_wrap),
+		T(without_memory_a_mark_counts_from_low_inflight_on),
 		T(marks_of_the_shell_are_kept),
 		T(counts_have_24_bits),
 		T(bw_is_the_larger_of_two_probes_or_the_bound),
