@@ -2,8 +2,9 @@
 /*
  * The second part of a connection's state (more.bpf.h), read from outside. A program of another
  * object cannot look it up, because each instance has a map of its own. So it walks the socket's
- * storages. A socket that uses an instance has only one of this name and size, because a switch to
- * another instance takes it away.
+ * storages. A socket that uses an instance has only one of this name, because a switch to another
+ * instance takes it away. Instances of other releases may have a smaller or a larger one: members
+ * are only added, at the end.
  */
 #ifndef MORE_OUTSIDE_BPF_H
 #define MORE_OUTSIDE_BPF_H
@@ -53,18 +54,17 @@ struct sock___storing {
 
 #pragma clang attribute pop
 
-static inline bool is_more(struct bpf_local_storage_map *smap)
+/* The size of the second part in this storage, as far as it is known here; 0: it is another one. */
+static inline u32 size_of_more(struct bpf_local_storage_map *smap)
 {
 	struct bpf_map___named *map = (void *)__builtin_preserve_access_index(&smap->map);
 	char name[] = BBR_MAP_MORE, has[sizeof(name)] = {};
 
-	if (BPF_CORE_READ(map, value_size) != sizeof(struct bbr_more))
-		return false;
 	bpf_core_read(has, sizeof(has), &map->name);
 	for (u32 i = 0; i < sizeof(name); i++)
 		if (has[i] != name[i])
-			return false;
-	return true;
+			return 0;
+	return min_u32(BPF_CORE_READ(map, value_size), sizeof(struct bbr_more));
 }
 
 /* MORE() and HISTORY() in the algorithm's code name these, but nothing here calls that code. */
@@ -84,8 +84,8 @@ static inline struct bbr_history *make_history(struct sock *sk)
 }
 
 /*
- * Copies the second part of a socket's state into `to`, and returns `to`. Returns NULL if there is
- * none, or if it cannot be read.
+ * Copies the second part of a socket's state into `to`, and returns `to`; what the instance does not
+ * have is 0. Returns NULL if there is none, or if it cannot be read.
  */
 static inline struct bbr_more *copy_more(struct bbr_more *to, struct sock *sk)
 {
@@ -97,8 +97,12 @@ static inline struct bbr_more *copy_more(struct bbr_more *to, struct sock *sk)
 		struct bpf_local_storage_elem *elem =
 			(void *)node - bpf_core_field_offset(struct bpf_local_storage_elem, snode);
 
-		if (is_more(BPF_CORE_READ(elem, sdata.smap)))
-			return bpf_core_read(to, sizeof(*to), &elem->sdata.data) ? NULL : to;
+		u32 size = size_of_more(BPF_CORE_READ(elem, sdata.smap));
+
+		if (size) {
+			*to = (struct bbr_more){};
+			return bpf_core_read(to, size, &elem->sdata.data) ? NULL : to;
+		}
 		node = BPF_CORE_READ(node, next);
 	}
 	return NULL;

@@ -59,6 +59,17 @@ $(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
 $(BUILD)/bbr3_estimates.bpf.o: bpf/bbr3/bbr3.bpf.c
 	$(call bpf_object,-Ibpf/bbr3 -DBBR_ESTIMATES_ALWAYS=true)
 
+# As of a release whose connections have a larger second part.
+LARGER := $(BUILD)/larger/bpf/bbr3
+$(LARGER)/bbr3.bpf.c: tests/native/traffic/larger_state.patch $(wildcard bpf/bbr3/*.[ch])
+	rm -rf $(@D)
+	@mkdir -p $(@D)
+	cp bpf/bbr3/*.[ch] $(@D)
+	patch --quiet --strip 3 --directory $(@D) <$<
+
+$(BUILD)/bbr3_larger.bpf.o: $(LARGER)/bbr3.bpf.c
+	$(call bpf_object,-I$(LARGER))
+
 # A later version and its tools, for the upgrade tests, made by the recipes of CONTRIBUTING.md: it has one more parameter
 # and one more field of its events, which this version does not know. And an object of an ABI that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
@@ -291,7 +302,7 @@ $(ORACLE)/test_recorder: $(call oracle_sanitized,bbr3/test_recorder.c bbr3/recor
 
 ORACLE_PROGRAMS := $(addprefix $(ORACLE)/,record record_bbr.bpf.o record_bbr3.bpf.o replay replay.bpf.o inputs kinds kinds.bpf.o kinds_bbr3 kinds_bbr3.bpf.o select test_replay test_recorder) $(BUILD)/asan/replay
 
-tests: all unit toy fuzzers $(LAB_PROGRAMS) $(BUILD)/relay $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,next_version.bpf.o next_abi.bpf.o next/bbrmon no_memory.so) \
+tests: all unit toy fuzzers $(LAB_PROGRAMS) $(BUILD)/relay $(ORACLE_PROGRAMS) $(addprefix $(BUILD)/,bbr3_larger.bpf.o next_version.bpf.o next_abi.bpf.o next/bbrmon no_memory.so) \
 	$(addprefix $(BUILD)/asan/,bbrctl bbrmon next/bbrctl)
 
 # ---- the tools with an algorithm that nothing outside its folder knows

@@ -2,6 +2,7 @@
 """BBR version 3 on this kernel: by bpftool alone, by bbrctl, and beside version 1."""
 import contextlib
 import json
+import pathlib
 import signal
 import subprocess
 
@@ -13,8 +14,9 @@ from stream import check_accounts
 from system import wait_until
 from test_paths import end, flow
 from tool import DONE, USAGE, data_of, status_of
-from transfer import MB, close, connect, get_cc, listen, send_verified
+from transfer import MB, advance, close, connect, finish, flows, get_cc, listen, send_verified
 
+LARGER = pathlib.Path(__file__).resolve().parents[3] / "build/bbr3_larger.bpf.o"
 NEXT_PHASE = {"UP": {"DOWN"}, "DOWN": {"CRUISE", "REFILL"}, "CRUISE": {"REFILL"}, "REFILL": {"UP"}}
 ENTERED_BY = {"DOWN": {"drained", "probe_loss", "probe_ecn", "probe_inflight", "probe_full_bw"},
               "CRUISE": {"headroom", "probe_rtt_done"}, "UP": {"refilled"},
@@ -105,6 +107,17 @@ def recorded(bbrctl, bbrmon, load, new_path, tmp_path):
             recorder.send_signal(signal.SIGINT)
             assert recorder.wait(30) == DONE
         yield name, file, stop
+
+
+def test_connections_of_another_release_have_their_second_part(load, bbrmon, ns):
+    """Its size differs; what both releases know is shown."""
+    name = load(algorithm="bbr3", options=("--object", LARGER))
+    transfers = flows(ns, name, 1)
+    for _ in range(3):
+        advance(transfers)
+    (state,) = [json.loads(line) for line in bbrmon("snapshot", "-j", "--name", name).out.splitlines()]
+    finish(transfers)
+    assert state["second_part"] and state["rounds"] > 0 and state["pacing_gain"] > 0
 
 
 def test_each_verb_shows_it(bbrmon, recorded, tmp_path):
