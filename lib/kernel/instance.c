@@ -162,8 +162,8 @@ static int find_link(__u32 map_id)
 		__u32 len = sizeof(info);
 		int fd = bpf_link_get_fd_by_id(id), error;
 
-		if (fd < 0 && errno == ENOENT)
-			continue; /* it has ended since */
+		if (fd < 0 && (errno == ENOENT || errno == EAGAIN))
+			continue; /* it has ended since, or is just being made */
 		if (fd < 0)
 			return -errno;
 		error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Instances that a link registers, and the pin that keeps it."""
+import errno
+
 import pytest
 
+from kills import Traced
 from system import BPFFS, NO_BPFFS, PINS, pin, registered, run, struct_ops, wait_until
-from tool import NOTHING, REFUSED, status_of
+from tool import DONE, NOTHING, REFUSED, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified
 
 pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
@@ -20,6 +23,18 @@ def test_loaded_by_link_and_unloaded(bbrctl, load, ns):
     bbrctl("unload", "--name", name)
     assert name not in registered() and not pin(name).exists()
     wait_until(lambda: is_gone(name), "the kernel frees the instance")
+
+
+def test_a_link_that_somebody_makes_meanwhile(bbrctl, load, tmp_path):
+    """Its id is known before it can be opened: until then the kernel says EAGAIN."""
+    _, name = load(), load()  # the first link that is found is not that of name
+    before = status_of(bbrctl, name)
+    traced = Traced(tmp_path, bbrctl.path, "-j", "status", "--name", name)
+    traced.calls("bpf")
+    opens = [i for i, line in enumerate(traced.lines, 1) if line.startswith("bpf(BPF_LINK_GET_FD_BY_ID")]
+    done = traced.fail(opens[0], errno.errorcode[errno.EAGAIN])
+    assert "EAGAIN" in traced.log.read_text()
+    assert done.returncode == DONE and f'"link_id":{before["link_id"]},' in done.stdout.replace(" ", ""), done
 
 
 def test_the_directory_goes_with_the_last_pin(bbrctl, load):
