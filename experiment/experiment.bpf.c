@@ -228,6 +228,40 @@ static inline void take_firsts(struct experiment_outcome *o, const struct subjec
 			o->first_us[i] = us < ~0u ? us : ~0u;
 }
 
+/*
+ * A part of a switchback ends with its block, although the connection is looked at later: an hour
+ * later if the machine stood still.
+ */
+static inline u64 end_of_part(const struct experiment_outcome *o, const struct subject *s, u64 now)
+{
+	u64 end = experiment.started + (s->block + 1ull) * experiment.block;
+
+	return experiment.block && o->last < end && end < now ? end : now;
+}
+
+/* Of the ticks counted from `last` to now, the share of the time up to `end` is kept. */
+static inline u32 ticks_until(u32 was, u32 is, u64 last, u64 end, u64 now)
+{
+	u64 whole = (now - last) >> 20; /* ms, or nearly: the product fits 64 bits */
+
+	return was + (whole ? (u64)(is - was) * ((end - last) >> 20) / whole : 0);
+}
+
+/* The bytes that were ACKed since the last count were mostly sent before the end. */
+static inline void count_part(struct experiment_outcome *o, const struct subject *s,
+			      struct tcp_sock *tp, u64 now)
+{
+	u32 busy = o->busy_ticks, rwnd = o->rwnd_ticks, sndbuf = o->sndbuf_ticks;
+	u64 last = o->last, end = end_of_part(o, s, now);
+
+	count(o, s, tp, end);
+	if (end == now)
+		return;
+	o->busy_ticks = ticks_until(busy, o->busy_ticks, last, end, now);
+	o->rwnd_ticks = ticks_until(rwnd, o->rwnd_ticks, last, end, now);
+	o->sndbuf_ticks = ticks_until(sndbuf, o->sndbuf_ticks, last, end, now);
+}
+
 static inline void end_outcome(struct subject *s, struct tcp_sock *tp, u64 now, u8 end)
 {
 	struct experiment_outcome *o = outcome_of(s);
@@ -239,7 +273,7 @@ static inline void end_outcome(struct subject *s, struct tcp_sock *tp, u64 now, 
 	/* Our FIN counts as a byte that was acknowledged, unless that was before a seam. */
 	if (end == EXPERIMENT_CLOSED && s->before.acked < tp->bytes_acked)
 		s->before.acked++;
-	count(o, s, tp, now);
+	count_part(o, s, tp, now);
 	o->end = end;
 	unlock_outcome(o);
 }

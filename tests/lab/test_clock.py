@@ -7,6 +7,7 @@ A machine that was suspended finds that all of its clocks have gone on by an hou
 watcher of an experiment says for how long nobody watched.
 """
 import contextlib
+import csv
 import functools
 import json
 import pathlib
@@ -234,6 +235,7 @@ def test_a_snapshot_of_the_recording(run, after_s):
 
 HOUR_S = 3600
 LEASE_S, CANARY_LEASE_S, LOOK_S = 3, 30, 10
+BLOCK_S = 2
 BBRS = ("lab_bbr", "lab_v3", "bbr")
 PAUSED_BYTES = 3_000_000
 TCP_RTO_MAX_S = 120
@@ -247,7 +249,8 @@ tc -n rtr qdisc add dev r1 root netem rate 4mbit limit 50
 tc -n rcv qdisc add dev c0 root netem delay 40ms limit 10000
 bbrctl load --name lab_bbr >/dev/null
 bbrctl load --algorithm bbr3 --name lab_v3 >/dev/null
-bbrctl experiment start canary --all-netns --design canary --arm old=lab_bbr --arm new=lab_v3 --guard 'retransmitted < 1.5x'
+bbrctl experiment start canary --all-netns --dport 5001 --design canary --arm old=lab_bbr --arm new=lab_v3 --guard 'retransmitted < 1.5x'
+bbrctl experiment start blocks --netns snd --dport 5000 --design switchback --block {BLOCK_S}s --washout 0s --arm one=cubic --arm two=bbr
 bbrctl experiment watch canary >/tmp/watched 2>&1 &
 bbrmon stream -j --every round >/tmp/stream 2>/tmp/stream.err &
 stream=$!
@@ -262,6 +265,10 @@ for cc in lab_bbr lab_v3 bbr cubic; do
 	ip netns exec snd flow -c 10.0.2.1 -p $port -C $cc bytes:{PAUSED_BYTES} >/tmp/$cc 2>&1 && cut -d' ' -f1 /proc/uptime >/tmp/$cc.done &
 	flows+=($!)
 done
+ip netns exec rcv flow -l 5000 >/dev/null &
+sleep 0.05
+ip netns exec snd flow -c 10.0.2.1 -p 5000 bytes:{PAUSED_BYTES} >/dev/null &
+flows+=($!)
 sleep 5
 echo "before $(cat /proc/uptime) $EPOCHSECONDS"
 sync # here
@@ -269,6 +276,8 @@ echo "after $(cat /proc/uptime) $EPOCHSECONDS"
 wait "${{flows[@]}}"
 sleep 11 # the watcher looks each ten seconds
 bbrctl experiment status canary
+bbrmon experiment blocks --write /tmp/blocks >/dev/null
+sed 's/^/file: /' /tmp/blocks
 bbrctl -j status
 kill -INT $stream $record
 wait $stream $record
@@ -356,3 +365,14 @@ def test_a_canary_says_that_nobody_watched(suspended):
     assert int(seconds) == pytest.approx(skipped_s(suspended) - CANARY_LEASE_S, abs=LOOK_S + 2)
     (lasted,) = re.findall(r"^  step 1 of 5: 1 %, for (\d+)s;", suspended, re.MULTILINE)
     assert int(lasted) < skipped_s(suspended) / 10
+
+
+def test_the_parts_of_a_switchback_end_with_their_blocks(suspended):
+    """Also the one in whose block the hour passed."""
+    lines = re.findall("^file: ([^#].*)$", suspended, re.MULTILINE)
+    rows = [{key: int(row[key]) for key in ("block", "begin_ns", "last_ns", "busy_us", "acked_bytes")} for row in csv.DictReader(lines)]
+    blocks = [row["block"] for row in rows]
+    assert max(b - a for a, b in zip(blocks, blocks[1:])) > HOUR_S / BLOCK_S - 30, lines
+    for row in rows:
+        assert row["last_ns"] <= (row["block"] + 1) * BLOCK_S * SECOND, row
+        assert row["busy_us"] <= (row["last_ns"] - row["begin_ns"]) / 1000 + 20_000, row
