@@ -32,16 +32,6 @@ struct sock {
 	unsigned long sk_pacing_rate;
 };
 
-struct inet_connection_sock {
-	__u64 icsk_ca_priv[13];
-};
-
-struct tcp_sock {
-	struct inet_connection_sock inet_conn;
-	__u32 snd_cwnd;
-	__u32 snd_ssthresh;
-};
-
 struct tcp_congestion_ops {
 	__u32 (*ssthresh)(struct sock *sk);
 	__u32 (*undo_cwnd)(struct sock *sk);
@@ -49,6 +39,17 @@ struct tcp_congestion_ops {
 	__u32 (*min_tso_segs)(struct sock *sk);
 	void (*cong_control)(struct sock *sk, const void *rs);
 	char name[16];
+};
+
+struct inet_connection_sock {
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	__u64 icsk_ca_priv[13];
+};
+
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	__u32 snd_cwnd;
+	__u32 snd_ssthresh;
 };
 
 #pragma clang attribute pop
@@ -179,7 +180,21 @@ struct tcp_congestion_ops returns = {
 	.name = "returns",
 };
 
-/* Each packet that a socket of any congestion control sends: what undo_cwnd returned is its window. */
+/* True if the socket has this file's congestion control. */
+static int is_ours(struct tcp_sock *tp)
+{
+	const char name[] = "returns";
+
+	for (__u32 i = 0; i < sizeof(name); i++)
+		if (tp->inet_conn.icsk_ca_ops->name[i] != name[i])
+			return 0;
+	return 1;
+}
+
+/*
+ * Each packet that a socket sends. Of any congestion control: what undo_cwnd returned is its window. Of this file's: at its
+ * pacing rate a burst has no more segments than min_tso_segs returned. Its instance has counts of its own; these are beside them.
+ */
 SEC("tc")
 int on_packet(struct __sk_buff *skb)
 {
@@ -191,6 +206,12 @@ int on_packet(struct __sk_buff *skb)
 	__sync_fetch_and_add(&counts[OF_STACK].calls, 1);
 	if (tp->snd_cwnd - 1 >= SANE_CWND)
 		found(OF_STACK, tp->snd_cwnd);
+	if (skb->gso_segs > MIN_TSO_SEGS) {
+		struct tcp_sock *sender = bpf_skc_to_tcp_sock(sk);
+
+		if (sender && is_ours(sender))
+			found(OF_MIN_TSO_SEGS, skb->gso_segs);
+	}
 	return 0;
 }
 

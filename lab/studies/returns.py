@@ -63,9 +63,12 @@ def read(console):
     found = Found()
     for line in console.splitlines():
         kind, _, rest = line.partition(" ")
-        if kind in ("@@RETURNS", "@@STACK"):
-            found.counts.update({op: counts for op, counts in zip(OPS, json.loads(rest))
-                                 if (op == "sockets") == (kind == "@@STACK")})
+        if kind == "@@RETURNS":
+            found.counts = dict(zip(OPS, json.loads(rest)))
+        elif kind == "@@STACK":
+            seen = dict(zip(OPS, json.loads(rest)))
+            found.counts["sockets"] = seen["sockets"]
+            found.counts["min_tso_segs"] |= {key: seen["min_tso_segs"][key] for key in ("stale", "word")}
         elif kind == "@@BYTES":
             found.bytes[rest.split()[0]] = int(float(rest.split()[1]))
         elif kind == "@@WARNING":

@@ -62,6 +62,7 @@ bpftool prog loadall /returns.bpf.o /tmp/bpf/returns pinmaps /tmp/bpf/returns_ma
 bbrctl load >/dev/null || fail "bbrctl load"
 bbrctl load --algorithm bbr3 >/dev/null || fail "bbrctl load --algorithm bbr3"
 make_path 1500 1 fq wan || fail "make_path"
+ip -n snd link set s0 gso_max_segs 8 # more than min_tso_segs returns
 tc -n snd qdisc add dev s0 clsact
 tc -n snd filter add dev s0 egress bpf da object-pinned /tmp/bpf/returns/on_packet || fail "on_packet"
 ip netns exec snd sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_wmem="4096 65536 8000000"

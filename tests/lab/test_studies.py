@@ -56,17 +56,21 @@ NONE = {"calls": 5, "nested": 1, "stale": 0, "word": 0}
 KERNEL_ADDRESS = {"calls": 5, "nested": 0, "stale": 2, "word": 0x81104110}
 
 
+BURST = {"calls": 0, "nested": 0, "stale": 3, "word": 8}  # of min_tso_segs, what the stack sent
+
+
 def returns_console(*counts):
-    lines = ["noise", "@@BYTES bpf_bbr 2e+06", f"@@RETURNS {json.dumps(counts)}", f"@@STACK {json.dumps([*counts[:5], NONE])}"]
+    lines = ["noise", "@@BYTES bpf_bbr 2e+06", f"@@RETURNS {json.dumps(counts)}", f"@@STACK {json.dumps([*counts[:3], BURST, *counts[4:]])}"]
     return "\n".join([*lines, "@@WARNING WARNING: CPU: 0"])
 
 
 def test_what_a_guest_of_returns_printed():
     found = returns.read(returns_console(NONE, KERNEL_ADDRESS, NONE, NONE, NONE, KERNEL_ADDRESS))
-    assert list(found.counts) == list(returns.OPS) and found.stale == 2
+    assert list(found.counts) == list(returns.OPS) and found.stale == 7
     assert (found.bytes, found.warnings) == ({"bpf_bbr": 2000000}, ["WARNING: CPU: 0"])
     text = returns.text({returns.Run("6.12", seconds=8): found})
     assert "undo_cwnd             5 calls,      0 of them on top of another,     2 wrong values (the last 0x81104110)" in text
+    assert "min_tso_segs          5 calls,      1 of them on top of another,     3 wrong values (the last 0x8)" in text
     assert "Mbit/s: bpf_bbr 2.0" in text and text.endswith("  WARNING: CPU: 0")
 
 
