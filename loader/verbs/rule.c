@@ -277,6 +277,8 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 	for (__u32 i = 0; i < as_rule.n_more; i++) {
 		const struct bbr_term *term = &as_rule.more[i];
 
+		if (term->kind == BBR_TERM_SRC && term->len != 128)
+			return err_usage("rule test --src: expected an address, not a prefix");
 		memcpy(term->kind == BBR_TERM_SRC ? (void *)test->src : test->dev, term->value,
 		       sizeof(term->value));
 	}

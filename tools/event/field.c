@@ -259,6 +259,18 @@ void name_list_add_fields(struct name_list *list, const struct known *k)
 		name_list_add(list, common_fields[i].key);
 }
 
+void name_list_suggest(const struct name_list *list, const char *word)
+{
+	const char *at = list->text;
+
+	while (*at && strncmp(at, word, strlen(word))) {
+		at += strcspn(at, " ");
+		at += *at == ' ';
+	}
+	if (*word && *at)
+		remedy("did you mean %.*s?", (int)strcspn(at, ","), at);
+}
+
 void name_list_print(const struct name_list *list)
 {
 	const char *from = list->text;

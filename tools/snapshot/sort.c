@@ -108,10 +108,11 @@ static bool refuse(const char *s, const struct known *known)
 	struct name_list names = {};
 
 	err("--sort %s: no such key", s);
-	remedy("one or more of these, with a \"-\" to sort from the highest to the lowest:");
 	for (int i = 0; i < N_KEYS; i++)
 		name_list_add(&names, keys[i]);
 	name_list_add_fields(&names, known);
+	name_list_suggest(&names, s);
+	remedy("one or more of these, with a \"-\" to sort from the highest to the lowest:");
 	name_list_print(&names);
 	return false;
 }

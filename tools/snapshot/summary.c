@@ -68,6 +68,7 @@ bool summary_sort(struct summary *s, const char *key)
 		name_list_add(&names, members[i].key);
 	}
 	err("--sort %s: groups have no such key", key);
+	name_list_suggest(&names, key);
 	remedy("one of these, with a \"-\" to sort from the highest to the lowest:");
 	name_list_print(&names);
 	return false;

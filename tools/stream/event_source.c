@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +152,9 @@ bool option_every(const char *option, const char *s, void *to)
 		}
 	}
 	request->sampling = BBR_SAMPLE_TIME;
-	if (option_time(option, s, &request->interval_ns))
+	if (!isdigit((unsigned char)s[0]) && s[0] != '-' && s[0] != '.')
+		err("%s %s: not an event, and not a time", option, s);
+	else if (option_time(option, s, &request->interval_ns))
 		return true;
 	remedy("one of: ack, round, transition, or a time like 100ms");
 	return false;

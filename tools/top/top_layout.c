@@ -42,10 +42,11 @@ bool column_refuse(const char *option, const char *value, const char *name, cons
 	struct name_list names = {};
 
 	err("%s %s: %s: no such column", option, value, name);
-	remedy("%s", what_to_do);
 	for (int i = 0; i < COLUMNS; i++)
 		if (column_def(i)->name)
 			name_list_add(&names, column_def(i)->name);
+	name_list_suggest(&names, name);
+	remedy("%s", what_to_do);
 	name_list_print(&names);
 	return false;
 }

@@ -105,8 +105,8 @@ static int check_names(const struct asking *a)
 	return EXIT_DONE;
 }
 
-/* Returns EXIT_NOTHING if a recording has nothing to judge. */
-static int print_results(const struct asking *a, const struct why_results *r)
+/* is_explained: it was said why nothing matches. Returns EXIT_NOTHING if a recording has nothing to judge. */
+static int print_results(const struct asking *a, const struct why_results *r, bool is_explained)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		if (a->json) {
@@ -126,11 +126,12 @@ static int print_results(const struct asking *a, const struct why_results *r)
 		    r->in_sockmaps);
 	if (r->n || r->idle)
 		return EXIT_DONE;
-	say_nothing(a);
+	if (!is_explained)
+		say_nothing(a);
 	return a->read ? EXIT_NOTHING : EXIT_DONE;
 }
 
-static int print_groups(struct asking *a, const struct why_results *r)
+static int print_groups(struct asking *a, const struct why_results *r, bool is_explained)
 {
 	struct groups g;
 	int ret = EXIT_DONE;
@@ -146,7 +147,8 @@ static int print_groups(struct asking *a, const struct why_results *r)
 		why_print_group_text(stdout, g.list[i]);
 	}
 	if (!g.n) {
-		say_nothing(a);
+		if (!is_explained)
+			say_nothing(a);
 		ret = a->read ? EXIT_NOTHING : EXIT_DONE;
 	}
 	groups_free(&g);
@@ -161,7 +163,7 @@ static int answer(struct asking *a)
 	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
 			 a->with_idle || a->grouping.by);
 	names = check_names(a);
-	ret = a->grouping.by ? print_groups(a, &r) : print_results(a, &r);
+	ret = a->grouping.by ? print_groups(a, &r, names) : print_results(a, &r, names);
 	why_results_free(&r);
 	error = output_close(stdout, NULL);
 	return error ? error : names ? names : ret;

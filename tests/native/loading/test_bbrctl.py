@@ -237,6 +237,7 @@ def test_output_that_cannot_be_written_is_an_error(bbrctl):
 
 @pytest.mark.parametrize("args, said", [
     (["rule", "test", "10.0.0.1:80"], "bbrctl: rule test 10.0.0.1:80: not an IPv4 or IPv6 address or prefix\n"),
+    (["rule", "test", "10.0.0.1", "--src", "10.0.0.0/8"], "bbrctl: rule test --src: expected an address, not a prefix\n"),
     (["rule", "delete", "1", "--dst", "10.0.0.1"], "bbrctl: rule delete: a number or options, not both\n"),
     (["show", "--defaults", "cwnd_gian"], "\n  did you mean cwnd_gain?\n"),
     (["show", "--defaults", "--name", "x"], "bbrctl: show: --defaults does not go with --name or --profile\n"),

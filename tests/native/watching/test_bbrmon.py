@@ -547,3 +547,13 @@ def test_changes_add_up_to_whole_lines(bbrmon):
 
 def test_changes_need_json(bbrmon):
     assert "--changes needs --json" in bbrmon("stream", "--read", RECORDING, "--changes", status=USAGE).err
+
+
+@pytest.mark.parametrize("args, said", [
+    (["snapshot", "--sort", "bw"], "--sort bw: no such key\n  did you mean bw_bps?\n"),
+    (["snapshot", "--by", "netns", "--sort", "bw"], "groups have no such key\n  did you mean bw_bps?\n"),
+    (["top", "--sort", "min"], "--sort min: min: no such column\n  did you mean min_rtt?\n"),
+    (["top", "--sort", "zz"], "--sort zz: zz: no such column\n  one of these"),
+    (["stream", "--every", "rounds"], "--every rounds: not an event, and not a time\n  one of: ack, round, transition, or a time like 100ms")])
+def test_a_refusal_says_what_may_be_meant(bbrmon, args, said):
+    assert said in bbrmon(*args, status=USAGE).err

@@ -469,5 +469,6 @@ def test_it_asks_the_kernel_for_no_module(build, tmp_path):
 
 
 def test_a_name_that_nothing_has(bbrmon):
-    assert "bbrt_none" in bbrmon("why", "--for", "10ms", "--name", "bbrt_none", status=NOTHING).err
+    assert bbrmon("why", "--for", "10ms", "--name", "bbrt_none", status=NOTHING).err == \
+        "bbrmon: bbrt_none: no congestion control with this name is loaded\n"
     bbrmon("why", "--for", "10ms", "--name", "reno")
