@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Exit statuses and messages of the tools.
+ * Exit statuses and messages of the tools, memory, and variables that clean up.
  */
 #ifndef LIB_ERR_H
 #define LIB_ERR_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -77,5 +78,20 @@ char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *mem_need(void *memory); /* returns it, if it is not NULL */
 void mem_check(bool has); /* for what says false if there is none */
+
+/*
+ * Behind the name of a variable that has a value before a return: char *text AUTO_FREE = NULL.
+ * When its block ends, in whichever way, end(&variable) is called: for the last such variable first,
+ * and after a returned value is computed. The four skip NULL and negative numbers, and keep errno.
+ */
+#define AUTO(end) __attribute__((cleanup(end)))
+#define AUTO_FREE AUTO(auto_free)
+#define AUTO_CLOSE AUTO(auto_close) /* a descriptor */
+#define AUTO_FCLOSE AUTO(auto_fclose) /* a file that was read: an error goes unnoticed */
+#define AUTO_CLOSEDIR AUTO(auto_closedir)
+void auto_free(void *pointer);
+void auto_close(const int *fd);
+void auto_fclose(FILE *const *file);
+void auto_closedir(DIR *const *dir);
 
 #endif
