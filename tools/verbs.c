@@ -39,12 +39,9 @@ static const char *name_in(const char *path)
 
 static bool is_same_folder(const char *a, const char *b)
 {
-	char *x = mem_copy(a), *y = mem_copy(b);
-	bool is_same = is_same_file(dirname(x), dirname(y));
+	char *x AUTO_FREE = mem_copy(a), *y AUTO_FREE = mem_copy(b);
 
-	free(x);
-	free(y);
-	return is_same;
+	return is_same_file(dirname(x), dirname(y));
 }
 
 /* A device takes both. Files that are not there yet are one if their folders and names are. */

@@ -120,7 +120,7 @@ static int run_verb(void *options, int argc, char **argv)
 	/* A valid name of an experiment may be that of a file as well. */
 	bool from_file = what && (strchr(what, '/') || !experiment_name_is_valid(what) ||
 				  !access(what, F_OK));
-	struct study s = { .rows.with_continued = r->continued };
+	struct study s AUTO(study_free) = { .rows.with_continued = r->continued };
 	int ret = check_outputs(r, from_file ? what : NULL);
 
 	if (ret)
@@ -139,7 +139,6 @@ static int run_verb(void *options, int argc, char **argv)
 	if (!ret)
 		ret = print(r, &s);
 	output_forget();
-	study_free(&s);
 	return ret;
 }
 

@@ -617,7 +617,7 @@ static int read_line(struct reading *r, FILE *in, bool *more)
 int file_read(const char *path, struct study *s)
 {
 	struct reading r = { .path = path, .study = s };
-	FILE *in = fopen(path, "re");
+	FILE *in AUTO_FCLOSE = fopen(path, "re");
 	bool more = true;
 	int ret;
 
@@ -629,8 +629,5 @@ int file_read(const char *path, struct study *s)
 		if (!ret && more)
 			ret = take_line(&r);
 	} while (!ret && more);
-	if (!ret && !r.columns)
-		ret = refuse_file(&r);
-	fclose(in);
-	return ret;
+	return ret || r.columns ? ret : refuse_file(&r);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sys/stat.h>
 
@@ -43,14 +42,12 @@ static bool has_sockets(void)
 	char line[128];
 
 	for (int i = 0; i < 2; i++) {
-		FILE *f = fopen(files[i], "re");
+		FILE *f AUTO_FCLOSE = fopen(files[i], "re");
 
 		while (f && fgets(line, sizeof(line), f))
 			if (sscanf(line, "TCP: inuse %lu", &n) == 1 ||
 			    sscanf(line, "TCP6: inuse %lu", &n) == 1)
 				is_known = true, sum += n;
-		if (f)
-			fclose(f);
 	}
 	return !is_known || sum;
 }
@@ -59,8 +56,8 @@ static bool has_sockets(void)
 static void read_container(struct checked_netns *ns)
 {
 	char path[64], line[4096];
+	FILE *f AUTO_FCLOSE = NULL;
 	unsigned int pid;
-	FILE *f;
 
 	if (sscanf(ns->name, "/proc/%u/", &pid) != 1)
 		return;
@@ -72,8 +69,6 @@ static void read_container(struct checked_netns *ns)
 			cgroup_container(strchr(line, '/'), CGROUP_PODS, ns->container,
 					 sizeof(ns->container));
 	}
-	if (f)
-		fclose(f);
 }
 
 struct looking {
@@ -240,22 +235,19 @@ static int note_socket(__u64 inode, __u32 fd, void *data)
 /* Processes come and go: what is gone is left out. */
 static int note_processes(const char *cgroup, void *data)
 {
-	char *file = mem_format("%s/cgroup.procs", cgroup), pid[32], path[64];
-	FILE *f = fopen(file, "re");
-	int error = 0, process;
+	char *file AUTO_FREE = mem_format("%s/cgroup.procs", cgroup), pid[32], path[64];
+	FILE *f AUTO_FCLOSE = fopen(file, "re");
+	int error = 0;
 
 	while (!error && f && fgets(pid, sizeof(pid), f)) {
+		int process AUTO_CLOSE = -1;
+
 		pid[strcspn(pid, "\n")] = 0;
 		snprintf(path, sizeof(path), "/proc/%s", pid);
 		process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (process < 0)
-			continue;
-		error = process_sockets(process, note_socket, data);
-		close(process);
+		if (process >= 0)
+			error = process_sockets(process, note_socket, data);
 	}
-	if (f)
-		fclose(f);
-	free(file);
 	return error;
 }
 
@@ -317,10 +309,9 @@ static int note_meant(const struct check *c, const char *mount, int map)
 
 	for (size_t i = 0; !error && i < c->n_meant; i++) {
 		struct noting to = { map, i + 1 };
-		char *path = mem_format("%s%s", mount, c->meant[i].cgroup);
+		char *path AUTO_FREE = mem_format("%s%s", mount, c->meant[i].cgroup);
 
 		error = cgroup_walk(path, note_processes, &to);
-		free(path);
 	}
 	return error ? err_bpf(error, "cannot note the sockets of attached cgroups") : EXIT_DONE;
 }
@@ -343,7 +334,7 @@ static int look_at_experiments(struct check *c, size_t mount)
 /* Which cgroups are meant: the file's, and those that somebody attached and the file lacks. */
 static int look_at_cgroups(struct check *c, struct uses_bpf *program)
 {
-	char *mount = cgroup_mount();
+	char *mount AUTO_FREE = cgroup_mount();
 	size_t len = mount ? strlen(mount) : 0;
 	int ret = EXIT_DONE;
 
@@ -360,7 +351,6 @@ static int look_at_cgroups(struct check *c, struct uses_bpf *program)
 		ret = note_meant(c, mount, program->maps.uses_inodes.map_fd);
 	if (!ret)
 		ret = note_conditions(c, program->maps.uses_conditions.map_fd);
-	free(mount);
 	return ret ? ret : look_at_experiments(c, len);
 }
 

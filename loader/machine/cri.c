@@ -348,15 +348,14 @@ static bool take_sandbox(struct bytes in, struct pod *list, int n, __u64 *newest
 bool cri_take_labels(const void *answer, size_t size, struct pod *list, int n)
 {
 	struct bytes in = { answer, (const __u8 *)answer + size };
-	__u64 *newest_ns = mem_new(n + 1, sizeof(*newest_ns));
+	__u64 *newest_ns AUTO_FREE = mem_new(n + 1, sizeof(*newest_ns));
 	struct field f;
-	bool is_good = true;
 
-	while (is_good && in.at < in.end)
-		is_good = take_field(&in, &f) &&
-			  (f.number != 1 || take_sandbox(f.bytes, list, n, newest_ns));
-	free(newest_ns);
-	return is_good;
+	while (in.at < in.end)
+		if (!take_field(&in, &f) ||
+		    (f.number == 1 && !take_sandbox(f.bytes, list, n, newest_ns)))
+			return false;
+	return true;
 }
 
 /* ---- both */
@@ -400,16 +399,14 @@ static int ask(int fd, const char *path, struct pod *list, int n)
 int cri_read_labels(const char *const *sockets, struct pod *list, int n)
 {
 	for (; *sockets; sockets++) {
-		int fd = connect_to(*sockets), ret;
+		int fd AUTO_CLOSE = connect_to(*sockets);
 
 		if (fd == -ENOENT || fd == -ECONNREFUSED)
 			continue;
 		if (fd < 0)
 			return err_refused("%s: cannot read the labels of pods: %s", *sockets,
 					   strerror(-fd));
-		ret = ask(fd, *sockets, list, n);
-		close(fd);
-		return ret;
+		return ask(fd, *sockets, list, n);
 	}
 	err("cannot read the labels of pods: no container runtime with CRI runs here");
 	remedy("it is looked for at %s and the like; select the pods by NAMESPACE/NAME",

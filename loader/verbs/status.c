@@ -40,8 +40,8 @@ static int nr_attached;
 
 static int read_status(const struct instance *inst, struct status *st)
 {
+	struct profile_map profiles AUTO(profile_map_close);
 	char name[BBR_PROFILE_NAME_LEN];
-	struct profile_map profiles;
 	struct bbr_watch *watch;
 	struct timespec boot;
 	struct param_set p;
@@ -56,7 +56,6 @@ static int read_status(const struct instance *inst, struct status *st)
 		profile_name(&profiles, i, name);
 		st->profiles += name[0] != 0;
 	}
-	profile_map_close(&profiles);
 	watch = instance_watch_map(inst);
 	st->monitors = watch ? __builtin_popcountll(watch->active) : 0;
 	if (watch)

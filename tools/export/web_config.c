@@ -84,26 +84,23 @@ static bool read_all(struct web_file *file, int fd, size_t size)
 /* A secret: others should not be able to read it. */
 static bool read_file(struct web_file *file, bool secret)
 {
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd AUTO_CLOSE = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	bool done;
 
 	if (fd < 0)
 		return refuse_file(file, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return refuse_file(file, "it is not a regular file");
-	}
 	file->stamp = stamp_of(&st);
-	done = read_all(file, fd, st.st_size);
-	close(fd);
-	if (done && secret && st.st_mode & (S_IROTH | S_IWOTH)) {
+	if (!read_all(file, fd, st.st_size))
+		return false;
+	if (secret && st.st_mode & (S_IROTH | S_IWOTH)) {
 		err("--web-config: %s has secrets, and every user of this machine may read or "
 		    "change it",
 		    file->path);
 		remedy("chmod o= %s", text_shell_word(file->path));
 	}
-	return done;
+	return true;
 }
 
 static const yaml_node_t *node(struct reader *r, int index)

@@ -48,13 +48,12 @@ static int load(struct why_bpf **program, char *log)
 /* Loads it again, for the kernel's reasons. */
 static void explain(void)
 {
-	char *log = mem_new(1, LOG_SIZE);
+	char *log AUTO_FREE = mem_new(1, LOG_SIZE);
 	struct why_bpf *program = NULL;
 
 	if (!load(&program, log))
 		why_bpf__destroy(program);
 	note("%s", log);
-	free(log);
 }
 
 int kernel_counts_open(struct kernel_counts *k)
@@ -181,7 +180,7 @@ void cpu_times_of(struct cpu_times *times, unsigned int n, FILE *stat, FILE *sof
 void cpus_read(struct cpus *c)
 {
 	struct cpu_times **to = c->first ? &c->last : &c->first;
-	FILE *stat, *softnet;
+	FILE *stat AUTO_FCLOSE = NULL, *softnet AUTO_FCLOSE = NULL;
 
 	if (!c->n)
 		c->n = sysconf(_SC_NPROCESSORS_CONF);
@@ -191,10 +190,6 @@ void cpus_read(struct cpus *c)
 	stat = fopen("/proc/stat", "re");
 	softnet = fopen("/proc/net/softnet_stat", "re");
 	cpu_times_of(*to, c->n, stat, softnet);
-	if (stat)
-		fclose(stat);
-	if (softnet)
-		fclose(softnet);
 }
 
 struct why_cpu cpus_of(const struct cpus *c, __u32 cpu)

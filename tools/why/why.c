@@ -132,8 +132,7 @@ static int print_results(const struct asking *a, const struct why_results *r)
 
 static int print_groups(struct asking *a, const struct why_results *r)
 {
-	struct groups g;
-	int ret = EXIT_DONE;
+	struct groups g AUTO(groups_free);
 
 	why_groups_make(&g, r, &a->grouping, a->largest ? a->largest : GROUPS_LARGEST);
 	for (size_t i = 0; i < g.n; i++) {
@@ -145,12 +144,10 @@ static int print_groups(struct asking *a, const struct why_results *r)
 			putchar('\n');
 		why_print_group_text(stdout, g.list[i]);
 	}
-	if (!g.n) {
-		say_nothing(a);
-		ret = a->read ? EXIT_NOTHING : EXIT_DONE;
-	}
-	groups_free(&g);
-	return ret;
+	if (g.n)
+		return EXIT_DONE;
+	say_nothing(a);
+	return a->read ? EXIT_NOTHING : EXIT_DONE;
 }
 
 static int answer(struct asking *a)
