@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* name_to_handle_at() */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -323,4 +324,35 @@ bool cgroup_is_gone(__u64 id)
 
 	errno = 0;
 	return mount && !path_of(id, mount, path) && errno == ESTALE;
+}
+
+/* ---- the sockets of processes */
+
+/* The inode of a link to "socket:[1234]"; false if it is to something else. */
+static bool socket_inode(int dir, const char *name, __u64 *inode)
+{
+	static const char prefix[] = "socket:[";
+	char target[64];
+	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
+
+	if (len < (ssize_t)sizeof(prefix) || memcmp(target, prefix, sizeof(prefix) - 1))
+		return false;
+	target[len] = 0;
+	*inode = strtoull(target + sizeof(prefix) - 1, NULL, 10);
+	return true;
+}
+
+int process_sockets(int process, socket_visitor visit, void *data)
+{
+	int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
+	DIR *dir AUTO_CLOSEDIR = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	__u64 inode;
+
+	while (!ret && dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]) && socket_inode(fd, e->d_name, &inode))
+			ret = visit(inode, strtoul(e->d_name, NULL, 10), data);
+	if (!dir && fd >= 0)
+		close(fd);
+	return ret;
 }

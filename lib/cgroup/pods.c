@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "cgroup/pods.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 
 struct pods_walk {

@@ -14,7 +14,7 @@
 #include "experiment/handle.h"
 #include "instance/netns_default.h"
 #include "kernel/netns.h"
-#include "kernel/process_sockets.h"
+#include "cgroup/cgroup.h"
 #include "kernel/qdisc.h"
 #include "kernel/route.h"
 #include "uses.lskel.h"
@@ -153,8 +153,7 @@ static int look_at(const struct netns *ns, void *data)
 		if (!error)
 			error = iterator_run(l->program->links.count_sockets_fd);
 	}
-	c->ns = mem_grow(c->ns, c->n_ns, sizeof(new));
-	c->ns[c->n_ns++] = new;
+	MEM_ADD(c->ns, c->n_ns) = new;
 	if (!error)
 		return EXIT_DONE;
 	err("cannot read the connections of the network namespace %s: %s", ns->name,
@@ -177,8 +176,7 @@ static void add_unseen(struct check *c)
 			continue;
 		memcpy(new.def, known[i].is.name, sizeof(new.def));
 		new.def[sizeof(new.def) - 1] = 0;
-		c->ns = mem_grow(c->ns, c->n_ns, sizeof(new));
-		c->ns[c->n_ns++] = new;
+		MEM_ADD(c->ns, c->n_ns) = new;
 	}
 }
 
@@ -271,8 +269,7 @@ static void add_meant(struct check *c, const struct attachment *at, size_t mount
 		known->is_attached |= is_attached && !strcmp(known->name, new.name);
 		return;
 	}
-	c->meant = mem_grow(c->meant, c->n_meant, sizeof(new));
-	c->meant[c->n_meant++] = new;
+	MEM_ADD(c->meant, c->n_meant) = new;
 }
 
 static int by_length(const void *a, const void *b)
@@ -324,8 +321,8 @@ static int look_at_experiments(struct check *c, size_t mount)
 	if (n < 0)
 		return err_bpf(n, "cannot look for experiments");
 	for (int i = 0; i < n; i++) {
-		c->experiment = mem_grow(c->experiment, c->n_experiments, sizeof(char *));
-		c->experiment[c->n_experiments++] = mem_copy(below_mount(list[i].path, mount));
+		MEM_ADD(c->experiment, c->n_experiments) =
+			mem_copy(below_mount(list[i].path, mount));
 	}
 	experiments_free(list, n);
 	return EXIT_DONE;

@@ -14,7 +14,7 @@
 
 #include "cli/err.h"
 #include "kernel/clock.h"
-#include "machine/cri.h"
+#include "machine/machine.h"
 
 #define METHOD "/runtime.v1.RuntimeService/ListPodSandbox"
 #define TIMEOUT_MS 5000
@@ -208,7 +208,7 @@ struct bytes {
 	const __u8 *at, *end;
 };
 
-struct field {
+struct pb_field {
 	__u64 number, value; /* value: of a varint */
 	struct bytes bytes; /* of anything with a length */
 };
@@ -233,11 +233,11 @@ static bool take_varint(struct bytes *in, __u64 *value)
 	return false;
 }
 
-static bool take_field(struct bytes *in, struct field *f)
+static bool take_field(struct bytes *in, struct pb_field *f)
 {
 	__u64 key, len = 0;
 
-	*f = (struct field){};
+	*f = (struct pb_field){};
 	if (!take_varint(in, &key))
 		return false;
 	f->number = key >> 3;
@@ -274,7 +274,7 @@ static bool take_label(struct bytes in, struct pod *pod)
 {
 	const struct bytes none = { in.end, in.end };
 	struct bytes part[3] = { none, none, none };
-	struct field f;
+	struct pb_field f;
 
 	while (in.at < in.end) {
 		if (!take_field(&in, &f))
@@ -298,7 +298,7 @@ enum {
 
 static bool take_head(struct bytes in, struct bytes *uid, __u64 *created_ns)
 {
-	struct field f, of;
+	struct pb_field f, of;
 
 	*created_ns = 0;
 	*uid = (struct bytes){};
@@ -322,7 +322,7 @@ static bool take_sandbox(struct bytes in, struct pod *list, int n, __u64 *newest
 {
 	struct bytes uid;
 	__u64 created_ns;
-	struct field f;
+	struct pb_field f;
 	int i = 0;
 
 	if (!take_head(in, &uid, &created_ns))
@@ -349,7 +349,7 @@ bool cri_take_labels(const void *answer, size_t size, struct pod *list, int n)
 {
 	struct bytes in = { answer, (const __u8 *)answer + size };
 	__u64 *newest_ns AUTO_FREE = mem_new(n + 1, sizeof(*newest_ns));
-	struct field f;
+	struct pb_field f;
 
 	while (in.at < in.end)
 		if (!take_field(&in, &f) ||

@@ -13,7 +13,6 @@
 #include "cli/err.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/undo.h"
 #include "output_file.h"
 
 #define FOLDER "/var/lib/bpf-bbr"
@@ -231,18 +230,15 @@ static bool gather(struct keeping *k)
 			continue;
 		if (!inst->is_open)
 			return false;
-		b->instance = mem_grow(b->instance, b->n_instances, sizeof(*inst));
-		b->instance[b->n_instances++] = *inst;
+		MEM_ADD(b->instance, b->n_instances) = *inst;
 	}
 	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_defaults; i++)
 		if (keeps_default(k, &k->found->def[i])) {
-			b->def = mem_grow(b->def, b->n_defaults, sizeof(*b->def));
-			b->def[b->n_defaults++] = k->found->def[i];
+			MEM_ADD(b->def, b->n_defaults) = k->found->def[i];
 		}
 	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_attached; i++)
 		if (keeps_attachment(k, &k->found->attached[i])) {
-			b->attached = mem_grow(b->attached, b->n_attached, sizeof(*b->attached));
-			b->attached[b->n_attached++] = k->found->attached[i];
+			MEM_ADD(b->attached, b->n_attached) = k->found->attached[i];
 		}
 	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_routes; i++)
 		if (keeps_route(k, &k->found->route[i])) {

@@ -8,7 +8,7 @@
 #include <net/if.h>
 
 #include "bpf_bbr/rules.h"
-#include "cgroup/pods.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "kernel/rule_lookup.h"

@@ -12,7 +12,6 @@
 #include "instance/netns_default.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/undo.h"
 #include "tuning/param.h"
 #include "verbs/verbs.h"
 
@@ -327,10 +326,9 @@ static int apply_as_asked(struct applying *a)
 		ret = opt->undo ? undo(a) : apply(a);
 	if (!ret && opt->hold)
 		return hold(a, &ends);
-	if (!ret && a->plan.has_left_defaults) {
-		err("all changes were made, but not in the network namespaces named above");
-		return EXIT_REFUSED;
-	}
+	if (!ret && a->plan.has_left_defaults)
+		return err_refused(
+			"all changes were made, but not in the network namespaces named above");
 	n = a->plan.n + a->plan.n_waiting;
 	if (ret || !opt->check || !n)
 		return ret;

@@ -16,7 +16,7 @@
 #include "kernel/kernel_types.h"
 #include "kernel/netns.h"
 #include "kernel/qdisc.h"
-#include "machine/undo.h"
+#include "machine/plan.h"
 #include "verbs/verbs.h"
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"

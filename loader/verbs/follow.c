@@ -22,7 +22,6 @@
 #include "kernel/netns.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/undo.h"
 #include "self/lock.h"
 #include "verbs/verbs.h"
 

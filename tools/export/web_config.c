@@ -16,7 +16,7 @@
 #include "cli/err.h"
 #include "cli/text.h"
 #include "kernel/clock.h"
-#include "web_config.h"
+#include "http.h"
 
 #define FILE_MAX (1 << 20)
 #define MAX_COST \
@@ -154,8 +154,7 @@ static bool refuse_key(struct reader *r, const yaml_node_t *key, const yaml_node
 	(void)value;
 	refuse(r, key, "bbrmon does not know %s", text(key));
 	remedy("it knows tls_server_config with cert_file, key_file, client_ca_file, "
-	       "client_auth_type, "
-	       "min_version and max_version, and basic_auth_users");
+	       "client_auth_type, min_version and max_version, and basic_auth_users");
 	return false;
 }
 

@@ -8,7 +8,7 @@
 #include "cli/err.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
-#include "kernel_counts.h"
+#include "connection.h"
 #include "why.lskel.h"
 
 #define RECORDS 256
@@ -98,12 +98,11 @@ static int read_namespace(const struct netns *ns, void *data)
 
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
-	err("cannot read the connections of the network namespace %s: %s", ns->name,
-	    strerror(-error));
-	return EXIT_REFUSED;
+	return err_refused("cannot read the connections of the network namespace %s: %s", ns->name,
+			   strerror(-error));
 }
 
-static bool is_wanted(const struct netns_use *use, void *data)
+static bool takes_any(const struct netns_use *use, void *data)
 {
 	(void)use;
 	(void)data;
@@ -114,7 +113,7 @@ int kernel_counts_read(struct kernel_counts *k, const char *netns, why_socket_ha
 		       void *ctx)
 {
 	struct reading r = { .counts = k, .handle = handle, .ctx = ctx };
-	int ret = netns_visit_all(netns, is_wanted, read_namespace, &r);
+	int ret = netns_visit_all(netns, takes_any, read_namespace, &r);
 
 	return r.enough ? EXIT_DONE : ret;
 }
