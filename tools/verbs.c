@@ -64,8 +64,7 @@ int say_write_error(int error)
 {
 	if (!error || error == EPIPE)
 		return EXIT_DONE;
-	err("cannot write: %s", strerror(error));
-	return EXIT_REFUSED;
+	return err_refused("cannot write: %s", strerror(error));
 }
 
 bool wants_colour(void)

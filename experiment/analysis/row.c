@@ -106,8 +106,7 @@ void row_from_outcome(struct row *row, const struct experiment *e,
 
 void rows_add(struct rows *rows, const struct row *row)
 {
-	rows->at = mem_grow(rows->at, rows->n, sizeof(*rows->at));
-	rows->at[rows->n++] = *row;
+	MEM_ADD(rows->at, rows->n) = *row;
 }
 
 void rows_free(struct rows *rows)

@@ -11,7 +11,6 @@
 #include "cli/text.h"
 #include "cli/privileges.h"
 #include "study.h"
-#include "verbs.h"
 
 #define FORMAT "bpf-bbr experiment"
 #define COLUMNS_MAX 128 /* of a file, known or not */

@@ -104,8 +104,7 @@ static void add(struct experiments *x, struct experiment_handle *handle)
 {
 	struct exported_experiment *added;
 
-	x->at = mem_grow(x->at, x->n, sizeof(*x->at));
-	added = &x->at[x->n++];
+	added = &MEM_ADD(x->at, x->n);
 	*added = (struct exported_experiment){ .is_running = true };
 	collector_take(&added->collector, &added->study, handle);
 }

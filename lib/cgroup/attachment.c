@@ -197,8 +197,7 @@ static int take(const struct sockops_prog *prog, void *data)
 		if (is_for->term[i].kind != BBR_TERM_PATH || is_for->term[i].is_not)
 			at.term[at.n++] = is_for->term[i];
 	memcpy(at.name, ours.attach.name, BBR_NAME_LEN);
-	list->at = mem_grow(list->at, list->n, sizeof(*list->at));
-	list->at[list->n++] = at;
+	MEM_ADD(list->at, list->n) = at;
 	return 0;
 }
 

@@ -111,8 +111,7 @@ static int take_namespaces(int map, struct netns_known **list)
 
 	memset(&next, 0, sizeof(next));
 	while ((is_there = take_entry(map, before, &next.inode, &next.is)) > 0) {
-		*list = mem_grow(*list, n, sizeof(**list));
-		(*list)[n++] = next;
+		MEM_ADD(*list, n) = next;
 		last = next.inode;
 		before = &last;
 	}

@@ -90,8 +90,7 @@ static void take(const struct nlmsghdr *message, void *data)
 		return;
 	r.message = mem_new(1, message->nlmsg_len);
 	memcpy(r.message, message, message->nlmsg_len);
-	reading->list = mem_grow(reading->list, reading->n, sizeof(r));
-	reading->list[reading->n++] = r;
+	MEM_ADD(reading->list, reading->n) = r;
 }
 
 void route_free(struct route *r)

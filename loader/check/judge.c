@@ -43,8 +43,7 @@ struct finding *finding_add(struct check *c, enum finding_kind kind, const struc
 {
 	struct finding *new;
 
-	c->finding = mem_grow(c->finding, c->n_findings, sizeof(*c->finding));
-	new = &c->finding[c->n_findings++];
+	new = &MEM_ADD(c->finding, c->n_findings);
 	memset(new, 0, sizeof(*new));
 	new->kind = kind;
 	new->ns = ns;

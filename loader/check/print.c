@@ -47,8 +47,7 @@ static size_t count_names(const struct check *c, const struct checked_netns *ns,
 		       ((*list)[k].map_id != u->is.map_id || strcmp((*list)[k].name, u->is.name)))
 			k++;
 		if (k == n) {
-			*list = mem_grow(*list, n, sizeof(**list));
-			(*list)[n++] =
+			MEM_ADD(*list, n) =
 				(struct name_count){ u->is.name, u->is.map_id,
 						     check_is_unloaded(c, u->is.map_id), 0, 0 };
 		}

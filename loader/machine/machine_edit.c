@@ -31,8 +31,7 @@ static struct lines lines_of(char *text)
 		end = strchrnul(text, '\n');
 		if (*end)
 			*end++ = 0;
-		l.line = mem_grow(l.line, l.n, sizeof(*l.line));
-		l.line[l.n++] = text;
+		MEM_ADD(l.line, l.n) = text;
 	}
 	return l;
 }

@@ -19,8 +19,7 @@ static struct step *add_to(struct planning *p, struct step **list, size_t *n, en
 {
 	struct step *step;
 
-	*list = mem_grow(*list, *n, sizeof(**list));
-	step = &(*list)[(*n)++];
+	step = &MEM_ADD(*list, *n);
 	*step = (struct step){
 		.kind = kind,
 		.number = *n,

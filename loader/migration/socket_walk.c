@@ -15,7 +15,6 @@
 #include "cli/err.h"
 #include "cli/text.h"
 #include "instance/object.h"
-#include "instance/struct_ops.h"
 #include "migration/migration.h"
 #include "kernel/instance.h"
 #include "kernel/netns.h"

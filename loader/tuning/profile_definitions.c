@@ -67,8 +67,7 @@ int profile_definitions_begin(struct profile_definitions *defs, const char *orig
 		*def = begun;
 		return EXIT_DONE;
 	}
-	defs->def = mem_grow(defs->def, defs->n, sizeof(*defs->def));
-	defs->def[defs->n++] = begun;
+	MEM_ADD(defs->def, defs->n) = begun;
 	return EXIT_DONE;
 }
 
@@ -170,8 +169,7 @@ static void merge(struct profile_definitions *all, struct profile_definitions *f
 		struct profile_definition *def = profile_definitions_find(all, file->def[i].name);
 
 		if (!def) {
-			all->def = mem_grow(all->def, all->n, sizeof(*all->def));
-			def = &all->def[all->n++];
+			def = &MEM_ADD(all->def, all->n);
 			*def = (struct profile_definition){};
 		}
 		free_def(def);

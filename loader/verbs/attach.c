@@ -8,7 +8,6 @@
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "experiment/running/running.h"
 #include "experiment/handle.h"
 #include "kernel/instance.h"
 #include "cli/json.h"

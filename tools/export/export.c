@@ -282,10 +282,8 @@ static int serve(struct export *x)
 
 		if (poll(fds, rest_ms ? 1 : 2,
 			 http_wait_ms(&x->http, rest_ms ? rest_ms : LOOP_MS)) < 0 &&
-		    errno != EINTR) {
-			err("cannot wait for events: %s", strerror(errno));
-			return EXIT_REFUSED;
-		}
+		    errno != EINTR)
+			return err_refused("cannot wait for events: %s", strerror(errno));
 		drain(x);
 		http_run(&x->http);
 	}

@@ -608,8 +608,7 @@ static int refuse_condition(const struct expression *x)
 		  "an address or a port: 10.0.0.0/8, [fd00::1]:443, :443; or one of: dst, src, "
 		  "dport,");
 	remedy("sport, fwmark, cgroup, dev, instance, profile, mode, reason, or a key of JSON with "
-	       "a "
-	       "value:");
+	       "a value:");
 	name_list_add_fields(&fields, x->known);
 	name_list_print(&fields);
 	return -1;

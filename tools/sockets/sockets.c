@@ -309,9 +309,8 @@ static int read_namespace(const struct netns *ns, void *data)
 			      hand_on, r);
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
-	err("cannot read the connections of the network namespace %s: %s", ns->name,
-	    strerror(-error));
-	return EXIT_REFUSED;
+	return err_refused("cannot read the connections of the network namespace %s: %s", ns->name,
+			   strerror(-error));
 }
 
 /* How many sockets of an instance its algorithm's program has seen. */

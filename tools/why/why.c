@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
-#include "cli/completion.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/options.h"
