@@ -91,9 +91,9 @@ static void print_upgraded(const struct options *opt, const struct instance *old
 static int verb_upgrade(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct object obj AUTO(object_close) = {};
 	struct instance old, now;
 	unsigned int defaults;
+	struct object obj;
 	struct swap swap;
 	int ret;
 
@@ -105,8 +105,10 @@ static int verb_upgrade(void *options, int argc, char **argv)
 	if (ret)
 		return ret;
 	ret = prepare(opt, &old, &obj);
-	if (!ret)
+	if (!ret) {
 		ret = swap_code(&old, obj.bpf, &swap);
+		object_close(&obj); /* what follows may need its descriptors */
+	}
 	if (ret) { /* say that the old code still runs, if the kernel confirms it */
 		if (!instance_get(old.name, &now))
 			remedy("not upgraded: %s still runs %.20s (map id %u)", old.name,
