@@ -310,12 +310,11 @@ const char *experiment_refusal_text(__u32 error)
 
 void complete_experiments(const struct completion *c)
 {
-	struct experiment_handle *list;
+	struct experiment_handle *list = NULL;
 	int n = privileges_take() ? 0 : experiments_list(&list);
 
 	for (int i = 0; i < n; i++)
 		completion_add(c, list[i].config.name,
 			       experiment_design_name(list[i].config.design));
-	if (n > 0)
-		experiments_free(list, n);
+	experiments_free(list, n);
 }

@@ -83,9 +83,8 @@ bool is_reader_gone(int fd)
 
 static volatile sig_atomic_t interrupted;
 
-static void on_signal(int sig)
+static void on_signal(UNUSED int sig)
 {
-	(void)sig;
 	interrupted = 1;
 }
 

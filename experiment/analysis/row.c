@@ -131,7 +131,7 @@ static int by_prefix(const void *a, const void *b)
 struct rows_units rows_find_units(struct rows *rows, const struct experiment *e)
 {
 	struct rows_units units = { .by = ROWS_BY_PREFIX, .of = e };
-	struct keyed *keyed = mem_new(rows->n, sizeof(*keyed));
+	struct keyed *keyed AUTO_FREE = mem_new(rows->n, sizeof(*keyed));
 	__u32 mask[4];
 
 	for (size_t i = 0; i < rows->n; i++) {
@@ -149,7 +149,6 @@ struct rows_units rows_find_units(struct rows *rows, const struct experiment *e)
 			units.prefixes++;
 		rows->at[keyed[i].row].unit = units.prefixes - 1;
 	}
-	free(keyed);
 	units.n = units.prefixes;
 	if (e->design == EXPERIMENT_SWITCHBACK) {
 		units.by = ROWS_BY_BLOCK;

@@ -77,7 +77,7 @@ static int read_live(const struct request *r, struct study *s, const char *name)
 
 static int print(const struct request *r, struct study *s)
 {
-	struct analysis a;
+	struct analysis a AUTO(analysis_free);
 	int ret = EXIT_DONE;
 	FILE *out;
 
@@ -92,7 +92,6 @@ static int print(const struct request *r, struct study *s)
 		analysis_print_json(stdout, &a);
 	else if (!ret && !r->html && (!r->write || strcmp(r->write, "-")))
 		analysis_print_text(stdout, &a);
-	analysis_free(&a);
 	return ret ? ret : output_close(stdout, NULL);
 }
 

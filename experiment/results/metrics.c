@@ -126,8 +126,7 @@ int experiments_update(struct experiments *x)
 		else if (x->n < EXPERIMENTS_TOLD)
 			add(x, &list[i]);
 	}
-	if (n > 0)
-		experiments_free(list, n);
+	experiments_free(list, n);
 	for (int i = 0; i < x->n; i++) {
 		if (x->at[i].is_running)
 			x->at[kept++] = x->at[i];

@@ -188,6 +188,14 @@ char *mem_format(const char *fmt, ...)
 	return text;
 }
 
+char *mem_join(char *list, const char *between, const char *word)
+{
+	char *longer = mem_format("%s%s%s", list, *list ? between : "", word);
+
+	free(list);
+	return longer;
+}
+
 void auto_free(void *pointer)
 {
 	void *memory;

@@ -76,6 +76,8 @@ void *mem_grow(void *list, size_t n, size_t size);
 #define MEM_ADD(list, n) (*((list) = mem_grow(list, n, sizeof(*(list))), &(list)[(n)++]))
 char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The list with one more word, behind `between` unless it is the first; frees the shorter one. */
+char *mem_join(char *list, const char *between, const char *word);
 void *mem_need(void *memory); /* returns it, if it is not NULL */
 void mem_check(bool has); /* for what says false if there is none */
 
@@ -93,5 +95,8 @@ void auto_free(void *pointer);
 void auto_close(const int *fd);
 void auto_fclose(FILE *const *file);
 void auto_closedir(DIR *const *dir);
+
+/* For functions that have a parameter only because their type has it. */
+#define UNUSED __attribute__((unused))
 
 #endif

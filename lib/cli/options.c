@@ -263,15 +263,6 @@ void command_line_read(const struct program *program, int argc, char **argv,
 	line->verb = find_verb(program, line->words, line->n_words);
 }
 
-/* A list of words, each after the one before it and `between`. */
-static char *list_add(char *list, const char *between, const char *word)
-{
-	char *longer = mem_format("%s%s%s", list, *list ? between : "", word);
-
-	free(list);
-	return longer;
-}
-
 /* Says which verbs have this second word. False: none has. */
 static bool suggest_group(const struct program *program, const char *word)
 {
@@ -281,7 +272,7 @@ static bool suggest_group(const struct program *program, const char *word)
 		const char *blank = strchr((*v)->name, ' ');
 
 		if (blank && !strcmp(blank + 1, word))
-			list = list_add(list, " or ", (*v)->name);
+			list = mem_join(list, " or ", (*v)->name);
 	}
 	if (*list)
 		remedy("did you mean %s?", list);
@@ -325,7 +316,7 @@ static bool refuse_ambiguous(const struct program *program, const struct command
 		if (!may_mean(program, *v, line->words, line->n_words))
 			continue;
 		have_two_words &= strchr((*v)->name, ' ') != NULL;
-		list = list_add(list, ", ", (*v)->name);
+		list = mem_join(list, ", ", (*v)->name);
 	}
 	if (*list)
 		err("%s%s%s: which of %s?", line->words[0], have_two_words ? " " : "",
@@ -340,7 +331,7 @@ static bool refuse_half(const struct program *program, const char *word)
 
 	for (const struct verb *const *v = program->verbs; *v; v++)
 		if (begins_with((*v)->name, word) && strchr((*v)->name, ' '))
-			list = list_add(list, ", ", (*v)->name);
+			list = mem_join(list, ", ", (*v)->name);
 	if (*list) {
 		err("%s: its second word is missing", word);
 		remedy("one of: %s", list);

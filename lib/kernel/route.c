@@ -295,10 +295,8 @@ bool route_same(const struct route *a, const struct route *b)
 	       !memcmp(&x.is, &y.is, x.is.head.nlmsg_len);
 }
 
-static void ignore(const struct nlmsghdr *message, void *data)
+static void ignore(UNUSED const struct nlmsghdr *message, UNUSED void *data)
 {
-	(void)message;
-	(void)data;
 }
 
 int route_write(const struct route *r, int flags)

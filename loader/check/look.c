@@ -106,7 +106,7 @@ static int note_routes(struct looking *l)
 {
 	const struct machine *wanted = &l->c->wanted;
 	int map = l->program->maps.uses_routes.map_fd, error = 0, n = 0;
-	struct route *narrower = NULL;
+	struct route *narrower AUTO_FREE = NULL;
 	bool has = false;
 
 	for (size_t i = 0; !error && i < wanted->n_routes; i++) {
@@ -122,7 +122,6 @@ static int note_routes(struct looking *l)
 			error = note_route(map, l->inode, &narrower[i].to, 0);
 		route_free(&narrower[i]);
 	}
-	free(narrower);
 	return n < 0 ? n : error;
 }
 
@@ -222,11 +221,10 @@ struct noting {
 	__u32 attachment;
 };
 
-static int note_socket(__u64 inode, __u32 fd, void *data)
+static int note_socket(__u64 inode, UNUSED __u32 fd, void *data)
 {
 	const struct noting *to = data;
 
-	(void)fd;
 	return bpf_map_update_elem(to->map, &inode, &to->attachment, BPF_ANY) ? -errno : 0;
 }
 
@@ -409,8 +407,7 @@ void check_free(struct check *c)
 	machine_free(&c->wanted);
 	free(c->alive);
 	free(c->allowed);
-	if (c->n_attached > 0)
-		attachments_free(c->attached, c->n_attached);
+	attachments_free(c->attached, c->n_attached);
 	free(c->meant);
 	for (size_t i = 0; i < c->n_experiments; i++)
 		free(c->experiment[i]);

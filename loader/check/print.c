@@ -57,14 +57,6 @@ static size_t count_names(const struct check *c, const struct checked_netns *ns,
 	return n;
 }
 
-static char *append(char *text, const char *more)
-{
-	char *longer = mem_format("%s%s", text, more);
-
-	free(text);
-	return longer;
-}
-
 static char *append_counts(char *text, const struct check *c, const struct checked_netns *ns)
 {
 	struct name_count *list AUTO_FREE = NULL;
@@ -75,10 +67,10 @@ static char *append_counts(char *text, const struct check *c, const struct check
 		if (!list[i].connections)
 			continue;
 		if (shown++ == NAMES_SHOWN)
-			return append(text, ", ...");
+			return mem_join(text, "", ", ...");
 		snprintf(part, sizeof(part), "%s %s%s %llu", shown == 1 ? ":" : ",", list[i].name,
 			 list[i].is_unloaded ? " (unloaded)" : "", list[i].connections);
-		text = append(text, part);
+		text = mem_join(text, "", part);
 	}
 	return text;
 }

@@ -69,7 +69,7 @@ static struct rule_list placed_rules(const struct machine_instance *from,
 static int fill_maps(const struct object *obj, const struct machine_instance *wanted,
 		     struct profile_map *map)
 {
-	struct rule_list rules;
+	struct rule_list rules AUTO(rule_list_free) = {};
 	int ret = EXIT_DONE, place = 1;
 
 	for (size_t i = 0; !ret && i < wanted->profiles.n; i++) {
@@ -83,9 +83,7 @@ static int fill_maps(const struct object *obj, const struct machine_instance *wa
 	if (ret)
 		return ret;
 	rules = placed_rules(wanted, map, NULL);
-	ret = rule_list_write_map(object_map(obj->bpf, BBR_MAP_RULES), &rules);
-	rule_list_free(&rules);
-	return ret;
+	return rule_list_write_map(object_map(obj->bpf, BBR_MAP_RULES), &rules);
 }
 
 static int fill(const struct object *obj, const struct machine_instance *wanted)

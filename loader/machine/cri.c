@@ -46,28 +46,23 @@ static const char *why_not(int error)
 	return error == EPIPE || error == ECONNRESET ? "it closed the connection" : strerror(error);
 }
 
-static ssize_t on_send(nghttp2_session *session, const uint8_t *data, size_t size, int flags,
-		       void *to)
+static ssize_t on_send(UNUSED nghttp2_session *session, const uint8_t *data, size_t size,
+		       UNUSED int flags, void *to)
 {
 	struct call *c = to;
 	ssize_t n = send(c->fd, data, size, MSG_NOSIGNAL);
 
-	(void)session;
-	(void)flags;
 	if (n >= 0)
 		return n;
 	c->failed = why_not(errno);
 	return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *data,
-		   size_t size, void *to)
+static int on_data(UNUSED nghttp2_session *session, UNUSED uint8_t flags, UNUSED int32_t stream,
+		   const uint8_t *data, size_t size, void *to)
 {
 	struct call *c = to;
 
-	(void)session;
-	(void)flags;
-	(void)stream;
 	c->size += size;
 	if (c->size > ANSWER_MAX)
 		c->failed = "its answer is too long";
@@ -78,15 +73,13 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 	return 0;
 }
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-		     size_t name_len, const uint8_t *value, size_t len, uint8_t flags, void *to)
+static int on_header(UNUSED nghttp2_session *session, UNUSED const nghttp2_frame *frame,
+		     const uint8_t *name, size_t name_len, const uint8_t *value, size_t len,
+		     UNUSED uint8_t flags, void *to)
 {
 	struct call *c = to;
 
-	(void)session;
-	(void)frame;
 	(void)name_len; /* both end in a 0 */
-	(void)flags;
 	if (!strcmp((const char *)name, "grpc-status"))
 		c->status = atoi((const char *)value);
 	if (!strcmp((const char *)name, "grpc-message")) {
@@ -97,25 +90,20 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	return 0;
 }
 
-static int on_close(nghttp2_session *session, int32_t stream, uint32_t code, void *to)
+static int on_close(UNUSED nghttp2_session *session, UNUSED int32_t stream, UNUSED uint32_t code,
+		    void *to)
 {
 	struct call *c = to;
 
-	(void)session;
-	(void)stream;
-	(void)code;
 	c->is_over = true;
 	return 0;
 }
 
 /* The request's message is empty: all pods. */
-static ssize_t on_read(nghttp2_session *session, int32_t stream, uint8_t *buf, size_t size,
-		       uint32_t *flags, nghttp2_data_source *source, void *to)
+static ssize_t on_read(UNUSED nghttp2_session *session, UNUSED int32_t stream, uint8_t *buf,
+		       size_t size, uint32_t *flags, UNUSED nghttp2_data_source *source,
+		       UNUSED void *to)
 {
-	(void)session;
-	(void)stream;
-	(void)source;
-	(void)to;
 	if (size < GRPC_HEAD)
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	memset(buf, 0, GRPC_HEAD);

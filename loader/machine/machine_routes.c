@@ -158,13 +158,12 @@ static int refuse_route(const struct step *s, const char *why)
 	return err_refused("%s: route %s: %s", s->name, route, why);
 }
 
-static int ask_for_table(const struct netns *ns, void *data)
+static int ask_for_table(UNUSED const struct netns *ns, void *data)
 {
 	const struct step *s = data;
 	char why[128];
 	__u32 table;
 
-	(void)ns;
 	if (route_is_main(&s->route_wanted->is.to, &table))
 		return EXIT_DONE;
 	snprintf(why, sizeof(why), "packets to it do not take table main, but %s%.0u",
@@ -208,7 +207,7 @@ static bool is_the_one(const struct route *r, void *data)
 /* Returns -EAGAIN if somebody changed the route after we read it: our message has all of it. */
 static int check_unchanged(struct change *c)
 {
-	struct route *list;
+	struct route *list AUTO_FREE = NULL;
 	int n = routes_list(is_the_one, c, &list), error = n < 0 ? n : -EAGAIN;
 
 	for (int i = 0; i < n; i++) {
@@ -216,15 +215,13 @@ static int check_unchanged(struct change *c)
 			error = 0;
 		route_free(&list[i]);
 	}
-	free(list);
 	return error;
 }
 
-static int change_here(const struct netns *ns, void *data)
+static int change_here(UNUSED const struct netns *ns, void *data)
 {
 	struct change *c = data;
 
-	(void)ns;
 	c->error = c->is ? check_unchanged(c) : 0;
 	if (!c->error)
 		c->error = c->flags ? route_write(&c->to, c->flags) : route_delete(&c->to);

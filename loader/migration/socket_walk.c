@@ -29,9 +29,8 @@
 
 static volatile sig_atomic_t is_stopped;
 
-static void on_stop(int sig)
+static void on_stop(UNUSED int sig)
 {
-	(void)sig;
 	is_stopped = true;
 }
 

@@ -22,7 +22,7 @@ void rule_list_free(struct rule_list *rules)
 
 int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 {
-	struct rule_lookup lookup;
+	struct rule_lookup lookup AUTO(rule_lookup_close);
 	int error = rule_lookup_open(&lookup, inst);
 
 	*rules = (struct rule_list){ .rule = mem_new(1, sizeof(*rules->rule)) };
@@ -39,7 +39,6 @@ int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 	}
 	if (error)
 		rule_list_free(rules);
-	rule_lookup_close(&lookup);
 	return error;
 }
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,7 +67,7 @@ static void print_done(const struct options *opt, const struct attachment *at, c
  */
 static int find_attached(const char *path, struct attachment *found)
 {
-	struct attachment *list;
+	struct attachment *list AUTO_FREE = NULL;
 	int n = attachments_list(&list), is_found = 0;
 
 	for (int i = 0; i < n; i++)
@@ -78,7 +77,6 @@ static int find_attached(const char *path, struct attachment *found)
 		} else {
 			attachment_free(&list[i]);
 		}
-	free(n < 0 ? NULL : list);
 	return n < 0 ? n : is_found;
 }
 
@@ -227,7 +225,7 @@ static int check_attach(const struct options *opt, const char *verb)
 	return EXIT_USAGE;
 }
 
-static int verb_attach(void *options, int argc, char **argv)
+static int verb_attach(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct socket_filter which = opt->filter;
@@ -237,7 +235,6 @@ static int verb_attach(void *options, int argc, char **argv)
 	struct bbr_rule rule;
 	int fd AUTO_CLOSE = -1, n, ret = check_attach(opt, argv[0]);
 
-	(void)argc;
 	which.cgroup = NULL;
 	if (!ret)
 		ret = rule_parse(&which, &rule);
@@ -257,8 +254,7 @@ static int verb_attach(void *options, int argc, char **argv)
 		print_done(opt, &at, "attached to");
 		warn_of_experiments(&at, experiments, n);
 	}
-	if (n > 0)
-		experiments_free(experiments, n);
+	experiments_free(experiments, n);
 	return ret;
 }
 
@@ -334,14 +330,13 @@ static int detach_found(const struct options *opt, const struct attachment *at)
 }
 
 /* Works whether or not the instance is loaded and the cgroup is there. */
-static int verb_detach(void *options, int argc, char **argv)
+static int verb_detach(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct attachment found AUTO(attachment_free) = {};
 	char *place AUTO_FREE = NULL, *below AUTO_FREE = NULL, *path AUTO_FREE = NULL;
 	int ret;
 
-	(void)argc;
 	if (!have_cgroup(opt, argv[0]))
 		return EXIT_USAGE;
 	if (privileges_take() || lock_instances())

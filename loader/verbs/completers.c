@@ -42,14 +42,13 @@ static void add_units(const struct completion *c)
 /* Labels of the arms of running experiments. */
 static void add_arms(const struct completion *c)
 {
-	struct experiment_handle *list;
+	struct experiment_handle *list = NULL;
 	int n = privileges_take() ? 0 : experiments_list(&list);
 
 	for (int i = 0; i < n; i++)
 		for (__u32 k = 0; k < list[i].config.arms; k++)
 			completion_add(c, list[i].config.arm[k].label, list[i].config.name);
-	if (n > 0)
-		experiments_free(list, n);
+	experiments_free(list, n);
 }
 
 /* `start` names a new experiment: there is nothing to complete. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <time.h>
@@ -229,7 +228,7 @@ static void print_orphans(const struct instance *list, int n)
 
 static int read_and_print(const struct options *opt, const struct instance *list, int n)
 {
-	struct status *st = mem_new(n, sizeof(*st));
+	struct status *st AUTO_FREE = mem_new(n, sizeof(*st));
 	int ret = EXIT_DONE;
 	struct json j;
 
@@ -252,7 +251,6 @@ static int read_and_print(const struct options *opt, const struct instance *list
 			print_orphans(list, n);
 	}
 	attachments_free(attached, nr_attached);
-	free(st);
 	return ret;
 }
 
@@ -276,7 +274,7 @@ static void list_defaults(void)
 static int verb_status(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct instance *list = NULL, one;
+	struct instance *list AUTO_FREE = NULL, one;
 	int n = 1, ret = EXIT_DONE;
 
 	if (name_argument(options, argc, argv))
@@ -295,7 +293,6 @@ static int verb_status(void *options, int argc, char **argv)
 		list_defaults();
 	ret = read_and_print(opt, list ? list : &one, n);
 	defaults_free(defaults, nr_defaults);
-	free(list);
 	return ret;
 }
 

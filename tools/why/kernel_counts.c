@@ -102,10 +102,8 @@ static int read_namespace(const struct netns *ns, void *data)
 			   strerror(-error));
 }
 
-static bool takes_any(const struct netns_use *use, void *data)
+static bool takes_any(UNUSED const struct netns_use *use, UNUSED void *data)
 {
-	(void)use;
-	(void)data;
 	return true;
 }
 

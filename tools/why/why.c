@@ -151,14 +151,13 @@ static int print_groups(struct asking *a, const struct why_results *r)
 
 static int answer(struct asking *a)
 {
-	struct why_results r;
+	struct why_results r AUTO(why_results_free);
 	int ret, error, names;
 
 	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
 			 a->with_idle || a->grouping.by);
 	names = check_names(a);
 	ret = a->grouping.by ? print_groups(a, &r) : print_results(a, &r);
-	why_results_free(&r);
 	error = output_close(stdout, NULL);
 	return error ? error : names ? names : ret;
 }
