@@ -102,9 +102,8 @@ static void read_one(struct exported_experiment *e)
 /* Takes over the handle. */
 static void add(struct experiments *x, struct experiment_handle *handle)
 {
-	struct exported_experiment *added;
+	struct exported_experiment *added = &MEM_ADD(x->at, x->n);
 
-	added = &MEM_ADD(x->at, x->n);
 	*added = (struct exported_experiment){ .is_running = true };
 	collector_take(&added->collector, &added->study, handle);
 }

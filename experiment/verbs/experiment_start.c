@@ -200,9 +200,8 @@ static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 	const struct options *opt = options;
 	struct experiment_request request;
 	char *cgroup AUTO_FREE = NULL;
-	int ret;
+	int ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &request);
 
-	ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &request);
 	if (ret)
 		return ret;
 	if (!clock_init() || privileges_take() || lock_instances())

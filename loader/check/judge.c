@@ -41,9 +41,8 @@ const char *finding_name(enum finding_kind kind)
 
 struct finding *finding_add(struct check *c, enum finding_kind kind, const struct checked_netns *ns)
 {
-	struct finding *new;
+	struct finding *new = &MEM_ADD(c->finding, c->n_findings);
 
-	new = &MEM_ADD(c->finding, c->n_findings);
 	memset(new, 0, sizeof(*new));
 	new->kind = kind;
 	new->ns = ns;

@@ -73,10 +73,9 @@ static int read_definition(const struct options *opt, const struct algorithm *al
 {
 	const struct profile_definition *def = NULL;
 	struct profile_definitions defs AUTO(profile_definitions_free) = {};
-	int ret;
+	int ret = opt->profile ? profile_definitions_file(opt->profile, algorithm, &defs) :
+				 profile_definitions_known(algorithm, &defs);
 
-	ret = opt->profile ? profile_definitions_file(opt->profile, algorithm, &defs) :
-			     profile_definitions_known(algorithm, &defs);
 	if (ret == EXIT_USAGE && opt->profile && access(opt->profile, F_OK))
 		remedy("here --profile takes a file; bbrctl profile copy PROFILE NEW copies one");
 	if (ret)
