@@ -117,8 +117,7 @@ static int map_all(const struct map maps[MAPS], struct experiment_handle *h)
 {
 	const int both = PROT_READ | PROT_WRITE;
 	static const __u32 key;
-	void *config;
-	int error;
+	void *config AUTO_FREE = NULL;
 
 	for (int i = 0; i < MAPS; i++)
 		if (maps[i].fd < 0)
@@ -126,13 +125,11 @@ static int map_all(const struct map maps[MAPS], struct experiment_handle *h)
 	if (maps[CONFIG].info.value_size < sizeof(h->config))
 		return -ENOENT;
 	config = mem_new(1, maps[CONFIG].info.value_size);
-	error = bpf_map_lookup_elem(maps[CONFIG].fd, &key, config) ? -errno : 0;
+	if (bpf_map_lookup_elem(maps[CONFIG].fd, &key, config))
+		return -errno;
 	memcpy(&h->config, config, sizeof(h->config));
-	free(config);
-	if (!error && !is_sound(&h->config))
-		error = -ENOENT;
-	if (error)
-		return error;
+	if (!is_sound(&h->config))
+		return -ENOENT;
 	h->control =
 		map_array(&maps[CONTROL], sizeof(*h->control), EXPERIMENT_CONTROL_LEAST, 1, both);
 	if (h->control)
@@ -177,14 +174,12 @@ static int open_handle(const struct sockops_prog *prog, struct experiment_handle
 int experiment_check(int prog_fd)
 {
 	struct sockops_prog prog = { .cgroup = "" };
-	struct experiment_handle h;
+	struct experiment_handle h AUTO(experiment_close) = {};
 	int ret = sockops_inspect(prog_fd, EXPERIMENT_PROG, &prog);
 
 	if (ret < 0)
 		return ret;
 	ret = ret ? open_handle(&prog, &h) : -ENOENT;
-	if (!ret)
-		experiment_close(&h);
 	return ret == -ENOENT ? -EAGAIN : ret;
 }
 
@@ -275,14 +270,13 @@ static int is_it(const struct sockops_prog *prog, void *data)
 
 bool experiment_is_running(const struct experiment_handle *h)
 {
-	int fd = open(h->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd AUTO_CLOSE = open(h->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__u32 id = h->prog_id;
 	int found;
 
 	if (fd < 0)
 		return errno != ENOENT && errno != ENODEV;
 	found = sockops_visit(fd, h->path, EXPERIMENT_PROG, is_it, &id);
-	close(fd);
 	return found && found != -ENODEV;
 }
 
@@ -316,12 +310,11 @@ const char *experiment_refusal_text(__u32 error)
 
 void complete_experiments(const struct completion *c)
 {
-	struct experiment_handle *list;
+	struct experiment_handle *list = NULL;
 	int n = privileges_take() ? 0 : experiments_list(&list);
 
 	for (int i = 0; i < n; i++)
 		completion_add(c, list[i].config.name,
 			       experiment_design_name(list[i].config.design));
-	if (n > 0)
-		experiments_free(list, n);
+	experiments_free(list, n);
 }

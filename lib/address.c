@@ -127,14 +127,12 @@ static int port_in_line(char *line, const char *wanted)
 
 int find_service(const char *name)
 {
-	FILE *services = fopen("/etc/services", "re");
+	FILE *services AUTO_FCLOSE = fopen("/etc/services", "re");
 	char line[512];
 	int port = -1;
 
 	while (services && port < 0 && fgets(line, sizeof(line), services))
 		port = port_in_line(line, name);
-	if (services)
-		fclose(services);
 	return port;
 }
 

@@ -196,19 +196,15 @@ static int put_all(int fd, const struct stat *like, const char *const part[])
 
 int output_replace(int folder, const char *name, const struct stat *like, const char *const part[])
 {
-	char *new = mem_format(".%s.new", name);
-	int fd, error;
+	char *new AUTO_FREE = mem_format(".%s.new", name);
+	int fd AUTO_CLOSE = -1, error;
 
 	unlinkat(folder, new, 0);
 	fd = openat(folder, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	error = fd < 0 ? errno : put_all(fd, like, part);
 	if (!error && (renameat(folder, new, folder, name) || fsync(folder)))
 		error = errno;
-	if (fd >= 0) {
-		close(fd);
-		if (error)
-			unlinkat(folder, new, 0);
-	}
-	free(new);
+	if (fd >= 0 && error)
+		unlinkat(folder, new, 0);
 	return error;
 }

@@ -39,12 +39,9 @@ static const char *name_in(const char *path)
 
 static bool is_same_folder(const char *a, const char *b)
 {
-	char *x = mem_copy(a), *y = mem_copy(b);
-	bool is_same = is_same_file(dirname(x), dirname(y));
+	char *x AUTO_FREE = mem_copy(a), *y AUTO_FREE = mem_copy(b);
 
-	free(x);
-	free(y);
-	return is_same;
+	return is_same_file(dirname(x), dirname(y));
 }
 
 /* A device takes both. Files that are not there yet are one if their folders and names are. */
@@ -67,8 +64,7 @@ int say_write_error(int error)
 {
 	if (!error || error == EPIPE)
 		return EXIT_DONE;
-	err("cannot write: %s", strerror(error));
-	return EXIT_REFUSED;
+	return err_refused("cannot write: %s", strerror(error));
 }
 
 bool wants_colour(void)
@@ -87,9 +83,8 @@ bool is_reader_gone(int fd)
 
 static volatile sig_atomic_t interrupted;
 
-static void on_signal(int sig)
+static void on_signal(UNUSED int sig)
 {
-	(void)sig;
 	interrupted = 1;
 }
 

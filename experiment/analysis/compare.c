@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
-#include <stdlib.h>
 
 #include "cli/err.h"
 #include "compare.h"
@@ -138,12 +137,11 @@ static void compare_blocks(struct comparison *to, const struct rows *rows,
 {
 	__u32 arms = units->of->arms, rounds = (units->n + arms - 1) / arms;
 	size_t n = (size_t)rounds * arms;
-	struct block_value *values = mem_new(2 * n, sizeof(*values));
+	struct block_value *values AUTO_FREE = mem_new(2 * n, sizeof(*values));
 
 	find_block_values(values, to, rows, 0, &to->control);
 	find_block_values(values + n, to, rows, to->arm, &to->treated);
 	compare_rounds(to, units->of, values, values + n, rounds);
-	free(values);
 }
 
 struct comparison compare(const struct metric *metric, const struct rows *rows,

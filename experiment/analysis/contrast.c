@@ -395,7 +395,7 @@ static int ascending(const void *a, const void *b)
 
 double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level)
 {
-	struct drawn *drawn = mem_new(2 * (size_t)c->n_units, sizeof(*drawn));
+	struct drawn *drawn AUTO_FREE = mem_new(2 * (size_t)c->n_units, sizeof(*drawn));
 	__u32 first = 0, n = find_drawn(c, drawn, &first), random = 0;
 	double tests[DRAWS];
 
@@ -410,7 +410,6 @@ double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level)
 		}
 		tests[i] = fabs(test_drawn(c, drawn, n, first));
 	}
-	free(drawn);
 	qsort(tests, DRAWS, sizeof(*tests), ascending);
 	return tests[(int)ceil(level * (DRAWS + 1)) - 1];
 }

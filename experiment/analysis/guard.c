@@ -187,13 +187,12 @@ struct guard_result guard_judge(const struct guard *guard, const struct rows *ro
 				const struct rows_units *units, int arm, double level)
 {
 	struct guard_result to = { .value = { NAN, NAN }, .allowed_errors = INFINITY };
-	struct contrast c;
+	struct contrast c AUTO(contrast_free);
 
 	contrast_init(&c, guard->metric, rows, units, arm, SIZE_ALL);
 	for (int i = 0; i < 2; i++)
 		to.connections[i] = c.arm[i].all.n;
 	if (to.connections[0] && to.connections[1])
 		judge(&to, guard, &c, level);
-	contrast_free(&c);
 	return to;
 }

@@ -218,7 +218,7 @@ static void find_points(struct distribution *d, const struct edge *edge, size_t 
 struct distribution distribution_make(const struct observation *at, size_t n)
 {
 	struct distribution d = { .at = mem_new(4 * n, sizeof(*d.at)), .all = n };
-	struct edge *edge = mem_new(2 * n, sizeof(*edge));
+	struct edge *edge AUTO_FREE = mem_new(2 * n, sizeof(*edge));
 	size_t edges = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -230,7 +230,6 @@ struct distribution distribution_make(const struct observation *at, size_t n)
 	}
 	qsort(edge, edges, sizeof(*edge), by_x);
 	find_points(&d, edge, edges);
-	free(edge);
 	return d;
 }
 
@@ -316,22 +315,20 @@ static double mean_between(const struct distribution *d, double from, double to)
  */
 double observations_estimate(const struct metric *metric, const struct observation *at, size_t n)
 {
-	double from = metric->quantile * (n - 1), estimate;
-	struct distribution d;
+	struct distribution d AUTO(distribution_free) = {};
+	double from = metric->quantile * (n - 1);
 
 	if (metric->quantile == METRIC_MEAN)
 		return observations_mean(at, n);
 	d = distribution_make(at, n);
-	estimate = mean_between(&d, from, from + 1);
-	distribution_free(&d);
-	return estimate;
+	return mean_between(&d, from, from + 1);
 }
 
 double observations_step(const struct metric *metric, const struct observations *of,
 			 const struct observation *at, size_t n)
 {
-	double p = metric->quantile, half = 0.5 / n, all = 0, step;
-	struct distribution d;
+	struct distribution d AUTO(distribution_free) = {};
+	double p = metric->quantile, half = 0.5 / n, all = 0;
 
 	if (p == METRIC_MEAN) {
 		for (size_t i = 0; i < n; i++)
@@ -339,9 +336,7 @@ double observations_step(const struct metric *metric, const struct observations 
 		return of->apart / all;
 	}
 	d = distribution_make(at, n);
-	step = (distribution_quantile(&d, fmin(p + half, 1)) -
+	return (distribution_quantile(&d, fmin(p + half, 1)) -
 		distribution_quantile(&d, fmax(p - half, 0))) /
 	       2;
-	distribution_free(&d);
-	return step;
 }

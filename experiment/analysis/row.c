@@ -106,8 +106,7 @@ void row_from_outcome(struct row *row, const struct experiment *e,
 
 void rows_add(struct rows *rows, const struct row *row)
 {
-	rows->at = mem_grow(rows->at, rows->n, sizeof(*rows->at));
-	rows->at[rows->n++] = *row;
+	MEM_ADD(rows->at, rows->n) = *row;
 }
 
 void rows_free(struct rows *rows)
@@ -132,7 +131,7 @@ static int by_prefix(const void *a, const void *b)
 struct rows_units rows_find_units(struct rows *rows, const struct experiment *e)
 {
 	struct rows_units units = { .by = ROWS_BY_PREFIX, .of = e };
-	struct keyed *keyed = mem_new(rows->n, sizeof(*keyed));
+	struct keyed *keyed AUTO_FREE = mem_new(rows->n, sizeof(*keyed));
 	__u32 mask[4];
 
 	for (size_t i = 0; i < rows->n; i++) {
@@ -150,7 +149,6 @@ struct rows_units rows_find_units(struct rows *rows, const struct experiment *e)
 			units.prefixes++;
 		rows->at[keyed[i].row].unit = units.prefixes - 1;
 	}
-	free(keyed);
 	units.n = units.prefixes;
 	if (e->design == EXPERIMENT_SWITCHBACK) {
 		units.by = ROWS_BY_BLOCK;

@@ -77,7 +77,7 @@ static int read_live(const struct request *r, struct study *s, const char *name)
 
 static int print(const struct request *r, struct study *s)
 {
-	struct analysis a;
+	struct analysis a AUTO(analysis_free);
 	int ret = EXIT_DONE;
 	FILE *out;
 
@@ -92,7 +92,6 @@ static int print(const struct request *r, struct study *s)
 		analysis_print_json(stdout, &a);
 	else if (!ret && !r->html && (!r->write || strcmp(r->write, "-")))
 		analysis_print_text(stdout, &a);
-	analysis_free(&a);
 	return ret ? ret : output_close(stdout, NULL);
 }
 
@@ -120,7 +119,7 @@ static int run_verb(void *options, int argc, char **argv)
 	/* A valid name of an experiment may be that of a file as well. */
 	bool from_file = what && (strchr(what, '/') || !experiment_name_is_valid(what) ||
 				  !access(what, F_OK));
-	struct study s = { .rows.with_continued = r->continued };
+	struct study s AUTO(study_free) = { .rows.with_continued = r->continued };
 	int ret = check_outputs(r, from_file ? what : NULL);
 
 	if (ret)
@@ -139,7 +138,6 @@ static int run_verb(void *options, int argc, char **argv)
 	if (!ret)
 		ret = print(r, &s);
 	output_forget();
-	study_free(&s);
 	return ret;
 }
 

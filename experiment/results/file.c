@@ -11,7 +11,6 @@
 #include "cli/text.h"
 #include "cli/privileges.h"
 #include "study.h"
-#include "verbs.h"
 
 #define FORMAT "bpf-bbr experiment"
 #define COLUMNS_MAX 128 /* of a file, known or not */
@@ -617,7 +616,7 @@ static int read_line(struct reading *r, FILE *in, bool *more)
 int file_read(const char *path, struct study *s)
 {
 	struct reading r = { .path = path, .study = s };
-	FILE *in = fopen(path, "re");
+	FILE *in AUTO_FCLOSE = fopen(path, "re");
 	bool more = true;
 	int ret;
 
@@ -629,8 +628,5 @@ int file_read(const char *path, struct study *s)
 		if (!ret && more)
 			ret = take_line(&r);
 	} while (!ret && more);
-	if (!ret && !r.columns)
-		ret = refuse_file(&r);
-	fclose(in);
-	return ret;
+	return ret || r.columns ? ret : refuse_file(&r);
 }

@@ -102,10 +102,8 @@ static void read_one(struct exported_experiment *e)
 /* Takes over the handle. */
 static void add(struct experiments *x, struct experiment_handle *handle)
 {
-	struct exported_experiment *added;
+	struct exported_experiment *added = &MEM_ADD(x->at, x->n);
 
-	x->at = mem_grow(x->at, x->n, sizeof(*x->at));
-	added = &x->at[x->n++];
 	*added = (struct exported_experiment){ .is_running = true };
 	collector_take(&added->collector, &added->study, handle);
 }
@@ -127,8 +125,7 @@ int experiments_update(struct experiments *x)
 		else if (x->n < EXPERIMENTS_TOLD)
 			add(x, &list[i]);
 	}
-	if (n > 0)
-		experiments_free(list, n);
+	experiments_free(list, n);
 	for (int i = 0; i < x->n; i++) {
 		if (x->at[i].is_running)
 			x->at[kept++] = x->at[i];

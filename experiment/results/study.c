@@ -138,16 +138,15 @@ static void compare_class(struct analysis *a, int arm, int size_class)
 static void find_curve(struct curve *curve, const struct rows *rows)
 {
 	const struct metric metric = { .of = curve->of, .quantile = 0.5 };
-	struct observations all = observations_collect(&metric, rows, curve->arm, SIZE_ALL);
-	struct distribution d = {};
+	struct observations all AUTO(observations_free) =
+		observations_collect(&metric, rows, curve->arm, SIZE_ALL);
+	struct distribution d AUTO(distribution_free) = {};
 
 	curve->connections = all.n;
 	if (all.n)
 		d = distribution_make(all.at, all.n);
 	for (int i = 0; i < CURVE_POINTS && all.n; i++)
 		curve->point[i] = distribution_quantile(&d, (i + 1) / 100.0);
-	observations_free(&all);
-	distribution_free(&d);
 }
 
 void analyse(struct analysis *a, struct study *s)

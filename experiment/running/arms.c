@@ -19,14 +19,11 @@
 /* True if a socket can get it. The kernel loads a module for it if there is one. */
 static int check_available(const char *cc)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error = 0, ret;
+	int fd AUTO_CLOSE = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error, ret;
 
-	if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
-		error = errno;
-	if (fd >= 0)
-		close(fd);
-	if (!error)
+	if (fd >= 0 && !setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc)))
 		return EXIT_DONE;
+	error = errno;
 	ret = migration_check_to("--arm", cc);
 	return ret ? ret : err_bpf(error, cc);
 }
@@ -36,7 +33,7 @@ static int check_available(const char *cc)
  */
 static int find_profile(struct experiment_arm *arm, int *fd)
 {
-	struct profile_map profiles;
+	struct profile_map profiles AUTO(profile_map_close) = {};
 	struct instance inst;
 	int ret, index, id = instance_id(arm->cc);
 
@@ -56,10 +53,8 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 	}
 	if (!ret)
 		ret = profile_map_open(&inst, &profiles);
-	if (ret)
-		return ret;
-	ret = profile_get(&profiles, arm->profile_name, &index);
-	profile_map_close(&profiles);
+	if (!ret)
+		ret = profile_get(&profiles, arm->profile_name, &index);
 	if (ret)
 		return ret;
 	arm->profile = index;

@@ -113,18 +113,17 @@ int experiment_program_start(struct experiment_request *r, const int assigned[EX
 /* Makes the object use this map of the running experiment, if it has one with the same name. */
 static int reuse(struct bpf_object *obj, __u32 id)
 {
-	int error, fd = bpf_map_get_fd_by_id(id);
+	int error, fd AUTO_CLOSE = bpf_map_get_fd_by_id(id);
 	struct bpf_map_info info;
 	struct bpf_map *map;
 
 	if (fd < 0)
 		return -errno;
 	error = map_info(fd, &info);
-	map = error ? NULL : bpf_object__find_map_by_name(obj, info.name);
-	if (map && strcmp(info.name, MOVE_MAP_TO))
-		error = bpf_map__reuse_fd(map, fd) ? -errno : 0;
-	close(fd);
-	return error;
+	if (error)
+		return error;
+	map = bpf_object__find_map_by_name(obj, info.name);
+	return map && strcmp(info.name, MOVE_MAP_TO) && bpf_map__reuse_fd(map, fd) ? -errno : 0;
 }
 
 /* Loads only the program that moves connections: the other one runs already. */
@@ -132,13 +131,12 @@ static int load_mover(struct bpf_object *obj, __u32 prog_id, __u32 arm)
 {
 	struct bpf_map *to = bpf_object__find_map_by_name(obj, MOVE_MAP_TO);
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, EXPERIMENT_PROG);
-	int fd = bpf_prog_get_fd_by_id(prog_id), ret;
+	int fd AUTO_CLOSE = bpf_prog_get_fd_by_id(prog_id), ret;
 	struct sockops_prog running;
 
 	if (fd < 0)
 		return -errno;
 	ret = sockops_inspect(fd, EXPERIMENT_PROG, &running);
-	close(fd);
 	if (ret < 0)
 		return ret;
 	if (!to || !prog)
@@ -209,14 +207,10 @@ int experiment_move(const struct experiment_handle *h, int arm, __u64 *moved)
 
 int experiment_program_stop(const struct experiment_handle *h)
 {
-	int prog = bpf_prog_get_fd_by_id(h->prog_id), cgroup, ret;
+	int prog AUTO_CLOSE = bpf_prog_get_fd_by_id(h->prog_id), cgroup AUTO_CLOSE = -1;
 
 	if (prog < 0)
 		return err_bpf(errno, h->config.name);
 	cgroup = open(h->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	ret = cgroup < 0 ? err_bpf(errno, h->path) : detach_program(prog, cgroup, h->path);
-	if (cgroup >= 0)
-		close(cgroup);
-	close(prog);
-	return ret;
+	return cgroup < 0 ? err_bpf(errno, h->path) : detach_program(prog, cgroup, h->path);
 }

@@ -441,8 +441,7 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
 		return EXIT_DONE;
 	err("--step-connections %u: at the first step's share, a step has more outcomes than "
-	    "--keep "
-	    "holds",
+	    "--keep holds",
 	    e->step_connections);
 	remedy("use fewer, or a larger first step, or keep more: --keep %llu",
 	       (unsigned long long)needed);

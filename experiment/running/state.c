@@ -144,8 +144,8 @@ static void collect(const struct experiment_handle *h, struct rows *rows, __u64 
 int guard_status_read(const struct experiment_handle *h, struct guard_status *status)
 {
 	const struct experiment *e = &h->config;
+	struct rows rows AUTO(rows_free) = {};
 	struct rows_units units;
-	struct rows rows = {};
 
 	*status = (struct guard_status){};
 	for (; status->guards < EXPERIMENT_GUARDS && e->guard[status->guards][0]; status->guards++)
@@ -157,7 +157,6 @@ int guard_status_read(const struct experiment_handle *h, struct guard_status *st
 	for (int i = 0; i < status->guards; i++)
 		status->result[i] =
 			guard_judge(&status->guard[i], &rows, &units, e->arms - 1, guard_level(e));
-	rows_free(&rows);
 	return EXIT_DONE;
 }
 

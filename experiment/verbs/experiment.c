@@ -101,19 +101,16 @@ static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 	bool paused = !strcmp(argv[0], "experiment pause");
 	struct experiment_decision d =
 		decision_make(paused ? "paused: new connections are left alone" : "resumed");
-	struct experiment_handle h;
+	struct experiment_handle h AUTO(experiment_close) = {};
 	int ret = take_one(argv[1], &h);
 
 	if (ret)
 		return ret;
-	if (!!h.control->paused == paused) {
-		ret = err_nothing("%s: is %spaused", argv[1], paused ? "already " : "not ");
-	} else {
-		h.control->paused = paused;
-		decision_take(&h, &d, opt->json);
-	}
-	experiment_close(&h);
-	return ret;
+	if (!!h.control->paused == paused)
+		return err_nothing("%s: is %spaused", argv[1], paused ? "already " : "not ");
+	h.control->paused = paused;
+	decision_take(&h, &d, opt->json);
+	return EXIT_DONE;
 }
 
 /* Leaves new connections alone from here on, and moves the open ones to the arm with this label. */
@@ -138,7 +135,7 @@ static int verb_experiment_watch(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	const char *given = opt->experiment.every;
-	struct experiment_handle h;
+	struct experiment_handle h AUTO(experiment_close) = {};
 	__u64 every = CANARY_EVERY;
 	int ret;
 
@@ -148,40 +145,31 @@ static int verb_experiment_watch(void *options, UNUSED int argc, char **argv)
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	ret = experiment_find(argv[1], &h);
-	if (ret)
-		return ret;
-	ret = lock_watch(h.config.name, h.prog_id);
 	if (!ret)
-		ret = canary_watch(&h, every, opt->json);
-	experiment_close(&h);
-	return ret;
+		ret = lock_watch(h.config.name, h.prog_id);
+	return ret ? ret : canary_watch(&h, every, opt->json);
 }
 
 static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	const char *to = opt->to;
+	struct experiment_handle h AUTO(experiment_close) = {};
 	struct experiment_decision d;
-	struct experiment_handle h;
 	__u64 moved;
-	int ret;
+	int ret = take_one(argv[1], &h);
 
-	ret = take_one(argv[1], &h);
-	if (ret)
-		return ret;
-	if (to)
+	if (!ret && to)
 		ret = move_to(&h, to, &moved);
 	if (!ret)
 		ret = experiment_program_stop(&h);
-	if (!ret && to)
-		d = decision_make("stopped; %llu connection%s went over to %s",
-				  (unsigned long long)moved, plural(moved), to);
-	else if (!ret)
-		d = decision_make("stopped; its connections keep their congestion control");
-	if (!ret)
-		decision_print(h.config.name, &d, opt->json); /* the log has ended with it */
-	experiment_close(&h);
-	return ret;
+	if (ret)
+		return ret;
+	d = to ? decision_make("stopped; %llu connection%s went over to %s",
+			       (unsigned long long)moved, plural(moved), to) :
+		 decision_make("stopped; its connections keep their congestion control");
+	decision_print(h.config.name, &d, opt->json); /* the log has ended with it */
+	return EXIT_DONE;
 }
 
 BBRCTL_VERB(experiment_list, "experiment list", NEEDS(LOOK | CAP(NET_ADMIN)),

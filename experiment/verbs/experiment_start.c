@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sys/socket.h>
 
@@ -24,14 +23,12 @@
 
 static int read_cookie(const struct netns *ns, void *cookie)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error = 0;
+	int fd AUTO_CLOSE = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(__u64);
 
 	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, cookie, &len))
-		error = errno;
-	if (fd >= 0)
-		close(fd);
-	return error ? err_bpf(error, ns->name) : EXIT_DONE;
+		return err_bpf(errno, ns->name);
+	return EXIT_DONE;
 }
 
 /* What the own namespace is called in the scope: its name in /run/netns, or as the kernel calls it. */
@@ -73,12 +70,12 @@ static int take_netns(const struct options *opt, struct experiment_scope *scope)
 static int find_cgroup(const char *given, char **path)
 {
 	const char *named = given ? given : "/";
-	char below[PATH_MAX], *mount;
+	char below[PATH_MAX], *mount AUTO_FREE = NULL;
 	__u64 id;
 	int ret = cgroup_find("--cgroup", named, path);
 
-	if (!ret && (ret = cgroup_id("--cgroup", named, &id)))
-		free(*path);
+	if (!ret)
+		ret = cgroup_id("--cgroup", named, &id);
 	if (ret)
 		return ret;
 	mount = cgroup_mount();
@@ -87,7 +84,6 @@ static int find_cgroup(const char *given, char **path)
 		free(*path);
 		*path = mem_format("%s%s", mount, strcmp(below, "/") ? below : "");
 	}
-	free(mount);
 	return EXIT_DONE;
 }
 
@@ -173,7 +169,7 @@ static struct experiment_decision describe(const struct experiment_request *r)
 
 static int start_in(const struct options *opt, struct experiment_request *r, const char *cgroup)
 {
-	int assigned[EXPERIMENT_ARMS], fd, ret;
+	int assigned[EXPERIMENT_ARMS], fd AUTO_CLOSE = -1, ret;
 	struct experiment_decision first;
 
 	ret = check_others(&r->config, cgroup);
@@ -189,7 +185,6 @@ static int start_in(const struct options *opt, struct experiment_request *r, con
 	} else {
 		first = describe(r);
 		ret = experiment_program_start(r, assigned, &first, fd, cgroup);
-		close(fd);
 	}
 	arms_close(assigned);
 	if (ret)
@@ -204,10 +199,9 @@ static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct experiment_request request;
-	char *cgroup;
-	int ret;
+	char *cgroup AUTO_FREE = NULL;
+	int ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &request);
 
-	ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &request);
 	if (ret)
 		return ret;
 	if (!clock_init() || privileges_take() || lock_instances())
@@ -215,11 +209,7 @@ static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 	ret = take_netns(opt, &request.config.scope);
 	if (!ret)
 		ret = find_cgroup(opt->filter.cgroup, &cgroup);
-	if (ret)
-		return ret;
-	ret = start_in(opt, &request, cgroup);
-	free(cgroup);
-	return ret;
+	return ret ? ret : start_in(opt, &request, cgroup);
 }
 
 static const struct option_def experiment_start_options[] = {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,25 +77,21 @@ static int take_scope(const struct experiment_handle *h, const struct machine *f
 {
 	const struct experiment_scope *scope = &h->config.scope;
 	struct bbr_rule rule = scope_rule(scope);
-	char *root = cgroup_mount();
-	bool is_root = root && !strcmp(h->path, root);
+	char *root AUTO_FREE = cgroup_mount();
 	struct attachment *at;
-	int ret = EXIT_DONE;
 
-	free(root);
 	if (!scope->netns) {
 		at = machine_add_attachment(m, h->path, name);
 		at->n = rule_terms(&rule, at->term);
-	} else if (is_root && !rule.dst_len && !rule.fields) {
-		ret = take_netns(scope->netns_name, found, m, name);
-	} else {
-		err("%s: the lines do not say which connections get %s: a file cannot select a "
-		    "part of a "
-		    "network namespace",
-		    h->config.name, name);
-		remedy("add default_in or attach to [instance %s]", name);
+		return EXIT_DONE;
 	}
-	return ret;
+	if (root && !strcmp(h->path, root) && !rule.dst_len && !rule.fields)
+		return take_netns(scope->netns_name, found, m, name);
+	err("%s: the lines do not say which connections get %s: a file cannot select a part of a "
+	    "network namespace",
+	    h->config.name, name);
+	remedy("add default_in or attach to [instance %s]", name);
+	return EXIT_DONE;
 }
 
 /* The rule by which the scope's connections get the arm's profile. */
@@ -143,7 +138,7 @@ static int make_instance(const struct experiment_handle *h, const struct experim
 static int make_lines(const struct experiment_handle *h, const struct experiment_arm *arm,
 		      char **lines)
 {
-	struct machine found, m = {};
+	struct machine found AUTO(machine_free) = {}, m AUTO(machine_free) = {};
 	struct instance inst;
 	size_t n;
 	FILE *out;
@@ -159,19 +154,16 @@ static int make_lines(const struct experiment_handle *h, const struct experiment
 		return EXIT_NOTHING;
 	}
 	ret = instance_get(arm->cc, &inst);
-	if (ret)
-		return ret;
-	ret = machine_kernel_read(arm->cc, NULL, &found);
+	if (!ret)
+		ret = machine_kernel_read(arm->cc, NULL, &found);
 	if (!ret)
 		ret = make_instance(h, arm, &found, &m);
-	if (!ret) {
-		out = mem_need(open_memstream(lines, &n));
-		machine_print(out, &m, &m.instance[0], "", false);
-		mem_check(!fclose(out) && *lines);
-	}
-	machine_free(&found);
-	machine_free(&m);
-	return ret;
+	if (ret)
+		return ret;
+	out = mem_need(open_memstream(lines, &n));
+	machine_print(out, &m, &m.instance[0], "", false);
+	mem_check(!fclose(out) && *lines);
+	return EXIT_DONE;
 }
 
 /* ---- the file */
@@ -185,20 +177,18 @@ static int refuse(const char *path, int error)
 /* Reads the file; one that is not there is empty. */
 static int read_file(const char *path, struct stat *st, char **text)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
+	int fd AUTO_CLOSE = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
 
 	*st = (struct stat){ .st_mode = S_IFREG | 0644, .st_uid = geteuid(), .st_gid = getegid() };
 	if (fd < 0 && errno != ENOENT)
 		return refuse(path, errno);
 	if (fd >= 0 && (fstat(fd, st) || !S_ISREG(st->st_mode)))
-		error = EINVAL;
-	*text = mem_new(error ? 1 : st->st_size + 1, 1);
-	if (fd >= 0 && !error && read(fd, *text, st->st_size) != st->st_size)
+		return refuse(path, EINVAL);
+	*text = mem_new(st->st_size + 1, 1);
+	if (fd >= 0 && read(fd, *text, st->st_size) != st->st_size)
 		error = errno;
 	if (!error && strlen(*text) != (size_t)st->st_size)
 		error = EINVAL;
-	if (fd >= 0)
-		close(fd);
 	return error ? refuse(path, error) : EXIT_DONE;
 }
 
@@ -206,35 +196,28 @@ static int read_file(const char *path, struct stat *st, char **text)
 static int write_file(const char *path, const struct stat *st, const char *text)
 {
 	const char *const part[] = { text, NULL }, *slash = strrchr(path, '/');
-	char *above = slash ? mem_format("%.*s/", (int)(slash - path), path) : mem_copy(".");
-	int folder = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char *above AUTO_FREE =
+		slash ? mem_format("%.*s/", (int)(slash - path), path) : mem_copy(".");
+	int folder AUTO_CLOSE = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int error = folder < 0 ? errno : output_replace(folder, slash ? slash + 1 : path, st, part);
 
-	if (folder >= 0)
-		close(folder);
-	free(above);
 	return error ? refuse(path, error) : EXIT_DONE;
 }
 
 static int edit(const char *path, const char *lines)
 {
-	char *old = NULL, *new = NULL;
-	struct machine m = {};
+	char *old AUTO_FREE = NULL, *new AUTO_FREE = NULL;
+	struct machine m AUTO(machine_free) = {};
 	struct stat st;
 	int ret = read_file(path, &st, &old);
 
-	if (!ret) {
-		new = machine_edit(old, lines);
-		ret = machine_text_read(new, path, NULL, &m);
-		if (ret)
-			remedy("%s stays as it is; promote without it prints the lines", path);
-	}
-	if (!ret)
-		ret = write_file(path, &st, new);
-	machine_free(&m);
-	free(old);
-	free(new);
-	return ret;
+	if (ret)
+		return ret;
+	new = machine_edit(old, lines);
+	ret = machine_text_read(new, path, NULL, &m);
+	if (ret)
+		remedy("%s stays as it is; promote without it prints the lines", path);
+	return ret ? ret : write_file(path, &st, new);
 }
 
 static void report(const struct options *opt, const struct experiment_handle *h,
@@ -266,24 +249,21 @@ static int verb_experiment_promote(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	const char *path = argc > 2 ? argv[2] : NULL;
-	struct experiment_handle h;
-	char *lines = NULL;
+	struct experiment_handle h AUTO(experiment_close) = {};
+	char *lines AUTO_FREE = NULL;
 	int arm, ret;
 
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	ret = experiment_find(argv[1], &h);
-	if (ret)
-		return ret;
-	ret = choose_arm(&h, opt->experiment.arm, &arm);
+	if (!ret)
+		ret = choose_arm(&h, opt->experiment.arm, &arm);
 	if (!ret)
 		ret = make_lines(&h, &h.config.arm[arm], &lines);
 	if (!ret && path)
 		ret = edit(path, lines);
 	if (!ret)
 		report(opt, &h, &h.config.arm[arm], path, lines);
-	free(lines);
-	experiment_close(&h);
 	return ret;
 }
 

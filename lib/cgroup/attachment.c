@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bpf_calls.h"
 #include "cgroup.h"
@@ -37,7 +36,7 @@ int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_vis
 		return errno == EINVAL ? 0 : -errno; /* EINVAL: a kernel without cgroup sockops */
 	for (__u32 i = 0; !ret && i < n; i++) {
 		struct sockops_prog prog = { .cgroup = path };
-		int fd = bpf_prog_get_fd_by_id(ids[i]);
+		int fd AUTO_CLOSE = bpf_prog_get_fd_by_id(ids[i]);
 
 		if (fd < 0 && errno == ENOENT)
 			continue; /* detached since */
@@ -46,7 +45,6 @@ int sockops_visit(int cgroup_fd, const char *path, const char *name, sockops_vis
 		ret = sockops_inspect(fd, name, &prog);
 		if (ret == 1)
 			ret = visit(&prog, data);
-		close(fd);
 	}
 	return ret;
 }
@@ -59,24 +57,18 @@ struct sockops_walk {
 
 static int visit_cgroup(const char *path, void *data)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+	int fd AUTO_CLOSE = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct sockops_walk *w = data;
 
-	if (fd < 0)
-		return -errno;
-	ret = sockops_visit(fd, path, w->name, w->visit, w->data);
-	close(fd);
-	return ret;
+	return fd < 0 ? -errno : sockops_visit(fd, path, w->name, w->visit, w->data);
 }
 
 int sockops_visit_all(const char *name, sockops_visitor visit, void *data)
 {
 	struct sockops_walk w = { name, visit, data };
-	char *mount = cgroup_mount();
-	int ret = mount ? cgroup_walk(mount, visit_cgroup, &w) : 0;
+	char *mount AUTO_FREE = cgroup_mount();
 
-	free(mount);
-	return ret;
+	return mount ? cgroup_walk(mount, visit_cgroup, &w) : 0;
 }
 
 /* ---- ours */
@@ -92,23 +84,21 @@ struct ours {
 static int read_map(__u32 id, struct ours *o)
 {
 	static const __u32 key;
-	int error, fd = bpf_map_get_fd_by_id(id);
+	int error, fd AUTO_CLOSE = bpf_map_get_fd_by_id(id);
 	struct bpf_map_info info;
 	void *value = NULL;
 
 	if (fd < 0)
 		return -errno;
 	error = map_info(fd, &info);
-	o->is_applied |= !error && !strcmp(info.name, BBR_MAP_APPLIED);
-	if (!error && !strcmp(info.name, BBR_MAP_ATTACH) && info.value_size == sizeof(o->attach))
+	if (error)
+		return error;
+	o->is_applied |= !strcmp(info.name, BBR_MAP_APPLIED);
+	if (!strcmp(info.name, BBR_MAP_ATTACH) && info.value_size == sizeof(o->attach))
 		value = &o->attach;
-	if (!error && !strcmp(info.name, BBR_MAP_ATTACH_FOR) &&
-	    info.value_size == sizeof(o->is_for))
+	if (!strcmp(info.name, BBR_MAP_ATTACH_FOR) && info.value_size == sizeof(o->is_for))
 		value = &o->is_for;
-	if (value && bpf_map_lookup_elem(fd, &key, value))
-		error = -errno;
-	close(fd);
-	return error;
+	return value && bpf_map_lookup_elem(fd, &key, value) ? -errno : 0;
 }
 
 /* Returns 1 if the program is ours, 0 if not, or -errno. */
@@ -207,8 +197,7 @@ static int take(const struct sockops_prog *prog, void *data)
 		if (is_for->term[i].kind != BBR_TERM_PATH || is_for->term[i].is_not)
 			at.term[at.n++] = is_for->term[i];
 	memcpy(at.name, ours.attach.name, BBR_NAME_LEN);
-	list->at = mem_grow(list->at, list->n, sizeof(*list->at));
-	list->at[list->n++] = at;
+	MEM_ADD(list->at, list->n) = at;
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #define _GNU_SOURCE /* name_to_handle_at() */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,7 @@ static char *real_path(const char *path)
 
 int cgroup_find(const char *option, const char *path, char **found)
 {
-	char *mount, *full;
+	char *mount AUTO_FREE = NULL, *full AUTO_FREE = NULL;
 
 	*found = path[0] == '/' ? real_path(path) : NULL;
 	if (*found)
@@ -91,13 +92,11 @@ int cgroup_find(const char *option, const char *path, char **found)
 	full = path[0] ? mem_format("%s/%s", mount, path) : NULL;
 	if (full)
 		*found = real_path(full);
-	free(full);
-	if (!*found) {
-		err("%s %s: no such cgroup", option, path);
-		remedy("a path such as system.slice/x.service, below %s", mount);
-	}
-	free(mount);
-	return *found ? EXIT_DONE : EXIT_USAGE;
+	if (*found)
+		return EXIT_DONE;
+	err("%s %s: no such cgroup", option, path);
+	remedy("a path such as system.slice/x.service, below %s", mount);
+	return EXIT_USAGE;
 }
 
 /*
@@ -138,23 +137,21 @@ static char *nearest_above(char *path, size_t mount_len)
 
 int cgroup_place(const char *option, const char *path, char **place, char **below)
 {
-	char *mount = cgroup_mount(), *found = path[0] == '/' ? real_path(path) : NULL, *full, *cut;
+	char *mount AUTO_FREE = cgroup_mount(), *joined AUTO_FREE = NULL;
+	char *found AUTO_FREE = path[0] == '/' ? real_path(path) : NULL;
+	char *full AUTO_FREE = NULL, *cut AUTO_FREE = NULL;
 	size_t len;
-	bool is_full;
 
-	if (!mount || !path[0]) {
-		free(mount);
+	if (!mount || !path[0])
 		return cgroup_find(option, path, place); /* prints why not */
-	}
 	len = strlen(mount);
-	is_full = !strncmp(path, mount, len) && (path[len] == '/' || !path[len]);
-	cut = found ? found : mem_format("%s/%s", is_full ? "" : mount, path);
-	if (!found)
-		found = real_path(cut); /* also resolves links */
-	full = plain_path(found ? found : cut);
-	if (cut != found)
-		free(cut);
-	free(found);
+	if (!found) {
+		bool is_full = !strncmp(path, mount, len) && (path[len] == '/' || !path[len]);
+
+		joined = mem_format("%s/%s", is_full ? "" : mount, path);
+		found = real_path(joined); /* also resolves links */
+	}
+	full = plain_path(found ? found : joined);
 	*place = NULL;
 	if (full && !strcmp(full, mount)) {
 		*place = mem_copy(full);
@@ -164,15 +161,12 @@ int cgroup_place(const char *option, const char *path, char **place, char **belo
 		*place = nearest_above(cut, len);
 		if (*place)
 			*below = mem_copy(full + strlen(cut) + 1);
-		free(cut);
 	}
-	if (!*place) {
-		err("%s %s: no such cgroup", option, path);
-		remedy("a path such as system.slice/x.service, below %s", mount);
-	}
-	free(full);
-	free(mount);
-	return *place ? EXIT_DONE : EXIT_USAGE;
+	if (*place)
+		return EXIT_DONE;
+	err("%s %s: no such cgroup", option, path);
+	remedy("a path such as system.slice/x.service, below %s", mount);
+	return EXIT_USAGE;
 }
 
 int cgroup_path_term(const char *place, const char *below, struct bbr_term *term)
@@ -239,18 +233,16 @@ static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
 		struct file_handle handle;
 		__u64 id;
 	} h = { { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE }, id };
-	int mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	int mount_fd AUTO_CLOSE = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		     fd AUTO_CLOSE = -1;
 	ssize_t len = -1;
 	char link[64];
 
-	if (mount_fd >= 0) {
+	if (mount_fd >= 0)
 		fd = open_by_handle_at(mount_fd, &h.handle, O_PATH | O_CLOEXEC);
-		close(mount_fd);
-	}
 	if (fd >= 0) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 		len = readlink(link, path, PATH_MAX - 1);
-		close(fd);
 	}
 	path[len < 0 ? 0 : len] = 0;
 	return len >= (ssize_t)strlen(mount);
@@ -277,69 +269,90 @@ static int is_below(const struct dirent *entry)
 int cgroup_walk(const char *top, cgroup_visitor visit, void *data)
 {
 	int ret = visit(top, data), n = 0;
-	struct dirent **entries = NULL;
+	struct dirent **entries AUTO_FREE = NULL;
 
 	if (!ret) {
 		n = scandir(top, &entries, is_below, NULL);
 		ret = n < 0 ? -errno : 0;
 	}
 	for (int i = 0; i < n; i++) {
-		char *below = mem_format("%s/%s", top, entries[i]->d_name);
+		char *below AUTO_FREE = mem_format("%s/%s", top, entries[i]->d_name);
 
 		if (!ret)
 			ret = cgroup_walk(below, visit, data);
-		free(below);
 		free(entries[i]);
 	}
-	free(entries);
 	return ret == -ENOENT || ret == -ENODEV || ret == -ENAMETOOLONG ? 0 : ret;
 }
 
 __u64 cgroup_id_now(const char *path)
 {
-	char *mount = cgroup_mount(), *full = mount ? mem_format("%s%s", mount, path) : NULL;
+	char *mount AUTO_FREE = cgroup_mount();
+	char *full AUTO_FREE = mount ? mem_format("%s%s", mount, path) : NULL;
 	__u64 id;
 
-	if (!full || !is_cgroup(full) || !handle_of(full, &id))
-		id = 0;
-	free(full);
-	free(mount);
-	return id;
+	return full && is_cgroup(full) && handle_of(full, &id) ? id : 0;
 }
 
 int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS])
 {
-	char *mount = cgroup_mount(), path[PATH_MAX];
+	char *mount AUTO_FREE = cgroup_mount(), path[PATH_MAX];
 	int n = 0;
 
-	if (mount && path_of(id, mount, path)) {
-		while (n < BBR_RULE_CGROUP_LEVELS && strlen(path) >= strlen(mount) &&
-		       handle_of(path, &ids[n])) {
-			n++;
-			*strrchr(path, '/') = 0;
-		}
+	if (!mount || !path_of(id, mount, path))
+		return 0;
+	while (n < BBR_RULE_CGROUP_LEVELS && strlen(path) >= strlen(mount) &&
+	       handle_of(path, &ids[n])) {
+		n++;
+		*strrchr(path, '/') = 0;
 	}
-	free(mount);
 	return n;
 }
 
 void cgroup_path(__u64 id, char *path, size_t size)
 {
-	char *mount = cgroup_mount(), full[PATH_MAX];
+	char *mount AUTO_FREE = cgroup_mount(), full[PATH_MAX];
 
 	*path = 0;
 	if (mount && path_of(id, mount, full))
 		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
-	free(mount);
 }
 
 bool cgroup_is_gone(__u64 id)
 {
-	char *mount = cgroup_mount(), path[PATH_MAX];
-	bool is_gone;
+	char *mount AUTO_FREE = cgroup_mount(), path[PATH_MAX];
 
 	errno = 0;
-	is_gone = mount && !path_of(id, mount, path) && errno == ESTALE;
-	free(mount);
-	return is_gone;
+	return mount && !path_of(id, mount, path) && errno == ESTALE;
+}
+
+/* ---- the sockets of processes */
+
+/* The inode of a link to "socket:[1234]"; false if it is to something else. */
+static bool socket_inode(int dir, const char *name, __u64 *inode)
+{
+	static const char prefix[] = "socket:[";
+	char target[64];
+	ssize_t len = readlinkat(dir, name, target, sizeof(target) - 1);
+
+	if (len < (ssize_t)sizeof(prefix) || memcmp(target, prefix, sizeof(prefix) - 1))
+		return false;
+	target[len] = 0;
+	*inode = strtoull(target + sizeof(prefix) - 1, NULL, 10);
+	return true;
+}
+
+int process_sockets(int process, socket_visitor visit, void *data)
+{
+	int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
+	DIR *dir AUTO_CLOSEDIR = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	__u64 inode;
+
+	while (!ret && dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]) && socket_inode(fd, e->d_name, &inode))
+			ret = visit(inode, strtoul(e->d_name, NULL, 10), data);
+	if (!dir && fd >= 0)
+		close(fd);
+	return ret;
 }

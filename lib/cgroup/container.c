@@ -82,7 +82,7 @@ bool cgroup_is_pod(const char *path)
 bool cgroup_pod_name(const char *pods, const char *uid, char name[POD_NAME_LEN])
 {
 	const struct dirent *entry;
-	DIR *dir = opendir(pods);
+	DIR *dir AUTO_CLOSEDIR = opendir(pods);
 
 	*name = 0;
 	while (dir && !*name && (entry = readdir(dir))) {
@@ -93,15 +93,13 @@ bool cgroup_pod_name(const char *pods, const char *uid, char name[POD_NAME_LEN])
 			snprintf(name, POD_NAME_LEN, "%.*s/%.*s", (int)(middle - entry->d_name),
 				 entry->d_name, (int)(end - middle - 1), middle + 1);
 	}
-	if (dir)
-		closedir(dir);
 	return *name;
 }
 
 bool cgroup_container(const char *path, const char *pods, char *name, size_t size)
 {
-	char *copy = mem_copy(path), *parent = "", *rest = NULL, uid[POD_UID_LEN],
-	     pod[POD_NAME_LEN];
+	char *copy AUTO_FREE = mem_copy(path), *parent = "", *rest = NULL, uid[POD_UID_LEN],
+		   pod[POD_NAME_LEN];
 	const char *found;
 	int len;
 
@@ -115,6 +113,5 @@ bool cgroup_container(const char *path, const char *pods, char *name, size_t siz
 				snprintf(name, size, "%s %.*s", namings[i].runtime,
 					 namings[i].has_id ? ID_SHOWN : len, found);
 	}
-	free(copy);
 	return *name;
 }

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "cgroup/pods.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 
 struct pods_walk {
@@ -38,10 +38,9 @@ static int by_name(const void *a, const void *b)
 int pods_list(const char *folder, struct pod **list)
 {
 	struct pods_walk walk = { .folder = folder };
-	char *mount = cgroup_mount();
+	char *mount AUTO_FREE = cgroup_mount();
 	int ret = mount ? cgroup_walk(mount, visit_pod, &walk) : 0;
 
-	free(mount);
 	*list = walk.list;
 	if (ret) {
 		pods_free(walk.list, walk.n);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "completion.h"
@@ -25,12 +24,11 @@ void completion_add_to_list(const struct completion *c, const char *word, const 
 {
 	const char *comma = strrchr(c->current, ',');
 	size_t kept = comma ? comma + 1 - c->current : 0;
-	char *list;
+	char *list AUTO_FREE = NULL;
 
 	kept += strspn(c->current + kept, "+-");
 	list = mem_format("%.*s%s", (int)kept, c->current, word);
 	completion_add(c, list, about);
-	free(list);
 }
 
 void completion_add_files(UNUSED const struct completion *c)
@@ -153,7 +151,7 @@ int completion_run(const struct program *program, int n, char **words)
 				.current = n ? words[n - 1] : "",
 				.words = words,
 				.n = n ? n - 1 : 0 };
-	char **argv = mem_new(c.n + 2, sizeof(*argv));
+	char **argv AUTO_FREE = mem_new(c.n + 2, sizeof(*argv));
 	struct command_line line;
 	int ret;
 
@@ -166,6 +164,5 @@ int completion_run(const struct program *program, int n, char **words)
 	ret = privileges_give_up();
 	if (!ret)
 		complete(&c, &line);
-	free(argv);
 	return ret;
 }

@@ -187,3 +187,46 @@ char *mem_format(const char *fmt, ...)
 	mem_check(len >= 0);
 	return text;
 }
+
+char *mem_join(char *list, const char *between, const char *word)
+{
+	char *longer = mem_format("%s%s%s", list, *list ? between : "", word);
+
+	free(list);
+	return longer;
+}
+
+void auto_free(void *pointer)
+{
+	void *memory;
+
+	memcpy(&memory, pointer, sizeof(memory));
+	free(memory);
+}
+
+void auto_close(const int *fd)
+{
+	int before = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	errno = before;
+}
+
+void auto_fclose(FILE *const *file)
+{
+	int before = errno;
+
+	if (*file)
+		fclose(*file);
+	errno = before;
+}
+
+void auto_closedir(DIR *const *dir)
+{
+	int before = errno;
+
+	if (*dir)
+		closedir(*dir);
+	errno = before;
+}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Exit statuses and messages of the tools.
+ * Exit statuses and messages of the tools, memory, and variables that clean up.
  */
 #ifndef LIB_ERR_H
 #define LIB_ERR_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -75,7 +76,27 @@ void *mem_grow(void *list, size_t n, size_t size);
 #define MEM_ADD(list, n) (*((list) = mem_grow(list, n, sizeof(*(list))), &(list)[(n)++]))
 char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The list with one more word, behind `between` unless it is the first; frees the shorter one. */
+char *mem_join(char *list, const char *between, const char *word);
 void *mem_need(void *memory); /* returns it, if it is not NULL */
 void mem_check(bool has); /* for what says false if there is none */
+
+/*
+ * Behind the name of a variable that has a value before a return: char *text AUTO_FREE = NULL.
+ * When its block ends, in whichever way, end(&variable) is called: for the last such variable first,
+ * and after a returned value is computed. The four skip NULL and negative numbers, and keep errno.
+ */
+#define AUTO(end) __attribute__((cleanup(end)))
+#define AUTO_FREE AUTO(auto_free)
+#define AUTO_CLOSE AUTO(auto_close) /* a descriptor */
+#define AUTO_FCLOSE AUTO(auto_fclose) /* a file that was read: an error goes unnoticed */
+#define AUTO_CLOSEDIR AUTO(auto_closedir)
+void auto_free(void *pointer);
+void auto_close(const int *fd);
+void auto_fclose(FILE *const *file);
+void auto_closedir(DIR *const *dir);
+
+/* For functions that have a parameter only because their type has it. */
+#define UNUSED __attribute__((unused))
 
 #endif

@@ -236,7 +236,7 @@ static void put_escaped(struct json *j, const char *text)
 
 void json_add_string(struct json *j, const char *key, const char *text)
 {
-	char *quoted = NULL;
+	char *quoted AUTO_FREE = NULL;
 
 	if (!text) {
 		json_add_null(j, key);
@@ -254,7 +254,6 @@ void json_add_string(struct json *j, const char *key, const char *text)
 	buffered_put(&j->to, "\"", 1);
 	put_escaped(j, quoted ? quoted : text);
 	buffered_put(&j->to, "\"", 1);
-	free(quoted);
 }
 
 void json_add_raw(struct json *j, const char *key, const char *json)

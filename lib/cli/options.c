@@ -263,32 +263,20 @@ void command_line_read(const struct program *program, int argc, char **argv,
 	line->verb = find_verb(program, line->words, line->n_words);
 }
 
-/* A list of words, each after the one before it and `between`. */
-static char *list_add(char *list, const char *between, const char *word)
-{
-	char *longer = mem_format("%s%s%s", list, *list ? between : "", word);
-
-	free(list);
-	return longer;
-}
-
 /* Says which verbs have this second word. False: none has. */
 static bool suggest_group(const struct program *program, const char *word)
 {
-	char *list = mem_copy("");
-	bool is_found;
+	char *list AUTO_FREE = mem_copy("");
 
 	for (const struct verb *const *v = program->verbs; *v; v++) {
 		const char *blank = strchr((*v)->name, ' ');
 
 		if (blank && !strcmp(blank + 1, word))
-			list = list_add(list, " or ", (*v)->name);
+			list = mem_join(list, " or ", (*v)->name);
 	}
-	is_found = *list;
-	if (is_found)
+	if (*list)
 		remedy("did you mean %s?", list);
-	free(list);
-	return is_found;
+	return *list;
 }
 
 /* Says which verb may be meant. */
@@ -321,39 +309,34 @@ static void suggest(const struct program *program, const char *group, const char
 /* Prints the verbs that the words may mean. False: there are none. */
 static bool refuse_ambiguous(const struct program *program, const struct command_line *line)
 {
-	bool is_ambiguous, have_two_words = true;
-	char *list = mem_copy("");
+	char *list AUTO_FREE = mem_copy("");
+	bool have_two_words = true;
 
 	for (const struct verb *const *v = program->verbs; *v; v++) {
 		if (!may_mean(program, *v, line->words, line->n_words))
 			continue;
 		have_two_words &= strchr((*v)->name, ' ') != NULL;
-		list = list_add(list, ", ", (*v)->name);
+		list = mem_join(list, ", ", (*v)->name);
 	}
-	is_ambiguous = *list;
-	if (is_ambiguous)
+	if (*list)
 		err("%s%s%s: which of %s?", line->words[0], have_two_words ? " " : "",
 		    have_two_words ? line->words[1] : "", list);
-	free(list);
-	return is_ambiguous;
+	return *list;
 }
 
 /* Prints the verbs of the groups that the word begins. False: it begins none. */
 static bool refuse_half(const struct program *program, const char *word)
 {
-	char *list = mem_copy("");
-	bool is_half;
+	char *list AUTO_FREE = mem_copy("");
 
 	for (const struct verb *const *v = program->verbs; *v; v++)
 		if (begins_with((*v)->name, word) && strchr((*v)->name, ' '))
-			list = list_add(list, ", ", (*v)->name);
-	is_half = *list;
-	if (is_half) {
+			list = mem_join(list, ", ", (*v)->name);
+	if (*list) {
 		err("%s: its second word is missing", word);
 		remedy("one of: %s", list);
 	}
-	free(list);
-	return is_half;
+	return *list;
 }
 
 static int refuse_words(const struct program *program, const struct command_line *line)
@@ -502,7 +485,7 @@ static void free_lists(const struct verb *verb, void *options)
 
 static int run_verb(const struct program *program, const struct verb *verb, int argc, char **argv)
 {
-	void *options = mem_new(1, verb->size + 1);
+	void *options AUTO_FREE = mem_new(1, verb->size + 1);
 	int ret;
 
 	if (verb->init)
@@ -513,7 +496,6 @@ static int run_verb(const struct program *program, const struct verb *verb, int 
 		ret = verb->run(options, argc - optind + 1, argv + optind - 1);
 	}
 	free_lists(verb, options);
-	free(options);
 	return ret;
 }
 
@@ -532,26 +514,19 @@ static int take_out_words(int argc, char **argv, const struct command_line *line
 
 int program_run(const struct program *program, int argc, char **argv)
 {
-	char **copy = mem_new(argc + 1, sizeof(*copy)), **own = mem_new(argc + 1, sizeof(*own));
+	char **copy AUTO_FREE = mem_new(argc + 1, sizeof(*copy));
+	char **own AUTO_FREE = mem_new(argc + 1, sizeof(*own));
 	struct command_line line;
-	int ret;
 
-	if (argc > 1 && !strcmp(argv[1], "--complete")) {
-		ret = completion_run(program, argc - 2, argv + 2);
-	} else {
-		memcpy(copy, argv, argc * sizeof(*copy));
-		command_line_read(program, argc, copy, &line);
-		if (!line.verb)
-			ret = run_none(program, &line);
-		else if (line.is_help)
-			ret = print_help_of_verb(program, line.verb);
-		else
-			ret = run_verb(program, line.verb, take_out_words(argc, argv, &line, own),
-				       own);
-	}
-	free(copy);
-	free(own);
-	return ret;
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return completion_run(program, argc - 2, argv + 2);
+	memcpy(copy, argv, argc * sizeof(*copy));
+	command_line_read(program, argc, copy, &line);
+	if (!line.verb)
+		return run_none(program, &line);
+	if (line.is_help)
+		return print_help_of_verb(program, line.verb);
+	return run_verb(program, line.verb, take_out_words(argc, argv, &line, own), own);
 }
 
 bool option_flag(UNUSED const char *option, UNUSED const char *value, void *to)

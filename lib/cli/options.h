@@ -84,9 +84,6 @@ struct program {
 	bool verbs_take_privileges;
 };
 
-/* For functions that have a parameter only because their type has it. */
-#define UNUSED __attribute__((unused))
-
 /* Runs the verb of the command line, or completes it (completion.h). Returns an exit status. */
 int program_run(const struct program *program, int argc, char **argv);
 

@@ -238,7 +238,7 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 void privileges_print(const struct privileges *of_verb)
 {
 	char needs[CAPS_TEXT_LEN] = "no capabilities", may[CAPS_TEXT_LEN];
-	char *text;
+	char *text AUTO_FREE = NULL;
 
 	if (of_verb->needs)
 		caps_text(needs, of_verb->needs);
@@ -247,7 +247,6 @@ void privileges_print(const struct privileges *of_verb)
 			  of_verb->may ? caps_text(may, of_verb->may) : "");
 	putchar('\n');
 	text_print_wrapped(stdout, text, 0, 0, TEXT_WIDTH, false);
-	free(text);
 }
 
 void privileges_print_option(const struct privileges *of_verb, const char *option)

@@ -264,11 +264,9 @@ enum text_line text_read_line(FILE *in, char *line, size_t size)
 
 bool text_first_line(const char *path, char *line, size_t size)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f AUTO_FCLOSE = fopen(path, "re");
 	bool has = f && fgets(line, size, f);
 
-	if (f)
-		fclose(f);
 	line[has ? strcspn(line, "\n") : 0] = 0;
 	return has;
 }

@@ -16,16 +16,14 @@ static bool is_same(const char *a, const char *b)
 
 bool clock_init(void)
 {
-	FILE *f = fopen("/proc/self/timens_offsets", "re");
+	FILE *f AUTO_FCLOSE = fopen("/proc/self/timens_offsets", "re");
 	long long s, ns;
-	int n;
 
 	if (!f) /* a kernel without time namespaces */
 		return true;
-	n = fscanf(f, "monotonic %lld %lld", &s, &ns);
-	fclose(f);
 	/* If our children get another namespace, the file is about that one. */
-	if (n == 2 && is_same("/proc/self/ns/time", "/proc/self/ns/time_for_children")) {
+	if (fscanf(f, "monotonic %lld %lld", &s, &ns) == 2 &&
+	    is_same("/proc/self/ns/time", "/proc/self/ns/time_for_children")) {
 		offset_ns = s * (__s64)NS_PER_S + ns;
 		return true;
 	}

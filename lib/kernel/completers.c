@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/completion.h"
+#include "cli/err.h"
 #include "cli/privileges.h"
 #include "cgroup/cgroup.h"
 #include "kernel/completers.h"
@@ -13,23 +13,20 @@
 
 void complete_instances(const struct completion *c)
 {
-	struct instance *list = NULL;
+	struct instance *list AUTO_FREE = NULL;
 	int n = privileges_take() ? 0 : instance_list(&list);
 
 	for (int i = 0; i < n; i++)
 		completion_add(c, list[i].name, "");
-	free(list);
 }
 
 void complete_congestion_controls(const struct completion *c)
 {
-	FILE *file = fopen(CONGESTION_CONTROLS, "re");
+	FILE *file AUTO_FCLOSE = fopen(CONGESTION_CONTROLS, "re");
 	char name[BBR_NAME_LEN];
 
 	while (file && fscanf(file, "%15s", name) == 1)
 		completion_add(c, name, "");
-	if (file)
-		fclose(file);
 }
 
 /*
@@ -39,7 +36,7 @@ void complete_congestion_controls(const struct completion *c)
 static void add_entries(const struct completion *c, const char *folder, const char *before,
 			bool folders)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir AUTO_CLOSEDIR = opendir(folder);
 	struct dirent *entry;
 	char word[PATH_MAX];
 
@@ -49,8 +46,6 @@ static void add_entries(const struct completion *c, const char *folder, const ch
 		snprintf(word, sizeof(word), "%s%s%s", before, entry->d_name, folders ? "/" : "");
 		completion_add(c, word, "");
 	}
-	if (dir)
-		closedir(dir);
 }
 
 void complete_netns(const struct completion *c)
@@ -66,12 +61,11 @@ void complete_devices(const struct completion *c)
 void complete_cgroups(const struct completion *c)
 {
 	const char *typed = completion_typed(c), *slash = strrchr(typed, '/');
-	char *mount = cgroup_mount(), before[PATH_MAX], folder[2 * PATH_MAX];
+	char *mount AUTO_FREE = cgroup_mount(), before[PATH_MAX], folder[2 * PATH_MAX];
 
 	snprintf(before, sizeof(before), "%.*s", slash ? (int)(slash + 1 - typed) : 0, typed);
 	if (mount) {
 		snprintf(folder, sizeof(folder), "%s/%s", mount, before);
 		add_entries(c, folder, before, true);
 	}
-	free(mount);
 }

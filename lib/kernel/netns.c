@@ -111,8 +111,7 @@ static int take_namespaces(int map, struct netns_known **list)
 
 	memset(&next, 0, sizeof(next));
 	while ((is_there = take_entry(map, before, &next.inode, &next.is)) > 0) {
-		*list = mem_grow(*list, n, sizeof(**list));
-		(*list)[n++] = next;
+		MEM_ADD(*list, n) = next;
 		last = next.inode;
 		before = &last;
 	}
@@ -214,7 +213,7 @@ static bool all_are_found(void)
 /* Those that ended while we looked for them are no longer missing. */
 static void end_list(void)
 {
-	struct netns_known *now;
+	struct netns_known *now AUTO_FREE = NULL;
 	int n_now, n = 0;
 
 	if (n_known < 0 || all_are_found())
@@ -232,7 +231,6 @@ static void end_list(void)
 		known[n++] = known[i];
 	}
 	n_known = n;
-	free(now);
 }
 
 int netns_list(const struct netns_known **list)
@@ -298,12 +296,10 @@ static bool is_wanted(const struct walk *w, ino_t inode)
 static bool visit_inside(int fd, const struct netns *ns, netns_visitor visit, void *data,
 			 int *result)
 {
-	int home = open(NETNS_OWN, O_RDONLY | O_CLOEXEC);
+	int home AUTO_CLOSE = open(NETNS_OWN, O_RDONLY | O_CLOEXEC);
 
 	if (home < 0 || setns(fd, CLONE_NEWNET)) {
 		err("cannot enter the network namespace %s: %s", ns->name, strerror(errno));
-		if (home >= 0)
-			close(home);
 		return false;
 	}
 	*result = visit ? visit(ns, data) : EXIT_DONE;
@@ -311,7 +307,6 @@ static bool visit_inside(int fd, const struct netns *ns, netns_visitor visit, vo
 		err("cannot leave the network namespace %s: %s", ns->name, strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
-	close(home);
 	return true;
 }
 
@@ -328,8 +323,8 @@ static void say_unreachable(struct walk *w, const char *what, const char *path)
 static void visit_path(struct walk *w, const char *path, ino_t inode)
 {
 	struct netns ns = { .name = path };
+	int fd AUTO_CLOSE = -1;
 	struct stat st;
-	int fd;
 
 	if (w->result || all_are_found() || stat(path, &st) || (inode && st.st_ino != inode) ||
 	    is_seen(w, st.st_ino))
@@ -351,8 +346,6 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 		if (!visit_inside(fd, &ns, w->visit, w->data, &w->result))
 			w->unreachable = true;
 	}
-	if (fd >= 0)
-		close(fd);
 }
 
 /* mountinfo writes blanks and backslashes as \ooo. */
@@ -373,30 +366,27 @@ static void unescape(char *s)
 
 static void visit_mounts(struct walk *w)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, path[PATH_MAX];
+	FILE *f AUTO_FCLOSE = fopen("/proc/self/mountinfo", "re");
+	char *line AUTO_FREE = NULL, path[PATH_MAX];
 	unsigned long inode;
 	size_t size = 0;
 
+	if (!f)
+		say_unreachable(w, "look for network namespaces in", "/proc/self/mountinfo");
 	while (f && getline(&line, &size, f) > 0) {
 		if (sscanf(line, "%*s %*s %*s net:[%lu] %4095s", &inode, path) != 2)
 			continue;
 		unescape(path);
 		visit_path(w, path, inode); /* unless something else is mounted over it */
 	}
-	free(line);
-	if (f)
-		fclose(f);
-	else
-		say_unreachable(w, "look for network namespaces in", "/proc/self/mountinfo");
 }
 
 /* Visits the namespaces of the threads of a process: each thread can have its own. */
 static void visit_threads(struct walk *w, const char *pid)
 {
 	char path[sizeof("/proc//task//ns/net") + 2 * NAME_MAX];
+	DIR *dir AUTO_CLOSEDIR = NULL;
 	struct dirent *e;
-	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%s/ns/net", pid);
 	visit_path(w, path, 0);
@@ -410,13 +400,11 @@ static void visit_threads(struct walk *w, const char *pid)
 		snprintf(path, sizeof(path), "/proc/%s/task/%s/ns/net", pid, e->d_name);
 		visit_path(w, path, 0);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 static void visit_processes(struct walk *w)
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir AUTO_CLOSEDIR = opendir("/proc");
 	struct dirent *e;
 
 	if (!dir)
@@ -424,8 +412,6 @@ static void visit_processes(struct walk *w)
 	while (dir && !all_are_found() && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
 			visit_threads(w, e->d_name);
-	if (dir)
-		closedir(dir);
 }
 
 int netns_for_each_using(netns_match match, netns_visitor visit, void *data)
@@ -485,24 +471,22 @@ static int open_named(const char *option, struct netns *ns)
 int netns_visit(const char *name, netns_visitor visit, void *data)
 {
 	struct netns ns = { .name = name ? name : NETNS_OWN };
-	int ret = EXIT_REFUSED, fd = open_named("--netns", &ns);
+	int ret = EXIT_REFUSED, fd AUTO_CLOSE = open_named("--netns", &ns);
 
 	if (fd < 0)
 		return EXIT_USAGE;
 	visit_inside(fd, &ns, visit, data, &ret);
-	close(fd);
 	return ret;
 }
 
 int netns_inode(const char *option, const char *name, __u32 *inode)
 {
 	struct netns ns = { .name = name };
-	int fd = open_named(option, &ns);
+	int fd AUTO_CLOSE = open_named(option, &ns);
 
 	if (fd < 0)
 		return EXIT_USAGE;
 	*inode = ns.inode;
-	close(fd);
 	return EXIT_DONE;
 }
 
@@ -513,7 +497,7 @@ int netns_visit_all(const char *name, netns_match match, netns_visitor visit, vo
 
 bool netns_name(__u32 inode, char name[NAME_MAX + 1])
 {
-	DIR *dir = opendir(NETNS_NAMED);
+	DIR *dir AUTO_CLOSEDIR = opendir(NETNS_NAMED);
 	struct stat st, own;
 	bool found = false;
 	struct dirent *e;
@@ -527,7 +511,5 @@ bool netns_name(__u32 inode, char name[NAME_MAX + 1])
 		if (found)
 			snprintf(name, NAME_MAX + 1, "%s", e->d_name);
 	}
-	if (dir)
-		closedir(dir);
 	return found;
 }

@@ -33,8 +33,7 @@ static struct device_qdisc *entry_of(struct reading *r, int index)
 		return NULL;
 	if (q && !strcmp(q->device, device))
 		return q;
-	r->list = mem_grow(r->list, r->n, sizeof(*r->list));
-	q = &r->list[r->n++];
+	q = &MEM_ADD(r->list, r->n);
 	memset(q, 0, sizeof(*q));
 	q->index = index;
 	strcpy(q->device, device);

@@ -90,8 +90,7 @@ static void take(const struct nlmsghdr *message, void *data)
 		return;
 	r.message = mem_new(1, message->nlmsg_len);
 	memcpy(r.message, message, message->nlmsg_len);
-	reading->list = mem_grow(reading->list, reading->n, sizeof(r));
-	reading->list[reading->n++] = r;
+	MEM_ADD(reading->list, reading->n) = r;
 }
 
 void route_free(struct route *r)
@@ -296,10 +295,8 @@ bool route_same(const struct route *a, const struct route *b)
 	       !memcmp(&x.is, &y.is, x.is.head.nlmsg_len);
 }
 
-static void ignore(const struct nlmsghdr *message, void *data)
+static void ignore(UNUSED const struct nlmsghdr *message, UNUSED void *data)
 {
-	(void)message;
-	(void)data;
 }
 
 int route_write(const struct route *r, int flags)

@@ -53,7 +53,7 @@ static int open_trie(struct rule_lookup *l, int outer)
 
 int rule_lookup_open(struct rule_lookup *l, const struct instance *inst)
 {
-	int error, tries = 0, outer = instance_map(inst->rules_id);
+	int error, tries = 0, outer AUTO_CLOSE = instance_map(inst->rules_id);
 
 	*l = (struct rule_lookup){ .fd = -1 };
 	if (outer < 0)
@@ -62,7 +62,6 @@ int rule_lookup_open(struct rule_lookup *l, const struct instance *inst)
 	do
 		error = open_trie(l, outer);
 	while (error == -ENOENT && ++tries < 100);
-	close(outer);
 	return error;
 }
 

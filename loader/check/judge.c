@@ -41,10 +41,8 @@ const char *finding_name(enum finding_kind kind)
 
 struct finding *finding_add(struct check *c, enum finding_kind kind, const struct checked_netns *ns)
 {
-	struct finding *new;
+	struct finding *new = &MEM_ADD(c->finding, c->n_findings);
 
-	c->finding = mem_grow(c->finding, c->n_findings, sizeof(*c->finding));
-	new = &c->finding[c->n_findings++];
 	memset(new, 0, sizeof(*new));
 	new->kind = kind;
 	new->ns = ns;
@@ -172,30 +170,23 @@ static void judge_attachments(struct check *c)
 
 static void judge_allowed(struct check *c)
 {
-	char *all = mem_copy(c->allowed ? c->allowed : ""), *missing = mem_copy("");
+	char *all AUTO_FREE = mem_copy(c->allowed ? c->allowed : "");
+	char *missing AUTO_FREE = mem_copy("");
 	struct finding *f;
 
 	for (int i = 0; c->allowed && i < c->n_alive; i++) {
 		const char *name = c->alive[i].name;
-		char *longer;
 
 		if (!c->alive[i].registered || is_word_of(all, name))
 			continue;
-		longer = mem_format("%s %s", all, name);
-		free(all);
-		all = longer;
-		longer = mem_format("%s%s%s", missing, missing[0] ? ", " : "", name);
-		free(missing);
-		missing = longer;
+		all = mem_join(all, " ", name);
+		missing = mem_join(missing, ", ", name);
 	}
-	if (missing[0]) {
-		f = finding_add(c, FINDING_NOT_ALLOWED, NULL);
-		f->text = mem_format("programs without privileges cannot choose %s", missing);
-		f->command =
-			mem_format("sysctl -w net.ipv4.tcp_allowed_congestion_control='%s'", all);
-	}
-	free(all);
-	free(missing);
+	if (!missing[0])
+		return;
+	f = finding_add(c, FINDING_NOT_ALLOWED, NULL);
+	f->text = mem_format("programs without privileges cannot choose %s", missing);
+	f->command = mem_format("sysctl -w net.ipv4.tcp_allowed_congestion_control='%s'", all);
 }
 
 /* ---- paths */

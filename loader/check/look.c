@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sys/stat.h>
 
@@ -15,7 +14,7 @@
 #include "experiment/handle.h"
 #include "instance/netns_default.h"
 #include "kernel/netns.h"
-#include "kernel/process_sockets.h"
+#include "cgroup/cgroup.h"
 #include "kernel/qdisc.h"
 #include "kernel/route.h"
 #include "uses.lskel.h"
@@ -43,14 +42,12 @@ static bool has_sockets(void)
 	char line[128];
 
 	for (int i = 0; i < 2; i++) {
-		FILE *f = fopen(files[i], "re");
+		FILE *f AUTO_FCLOSE = fopen(files[i], "re");
 
 		while (f && fgets(line, sizeof(line), f))
 			if (sscanf(line, "TCP: inuse %lu", &n) == 1 ||
 			    sscanf(line, "TCP6: inuse %lu", &n) == 1)
 				is_known = true, sum += n;
-		if (f)
-			fclose(f);
 	}
 	return !is_known || sum;
 }
@@ -59,8 +56,8 @@ static bool has_sockets(void)
 static void read_container(struct checked_netns *ns)
 {
 	char path[64], line[4096];
+	FILE *f AUTO_FCLOSE = NULL;
 	unsigned int pid;
-	FILE *f;
 
 	if (sscanf(ns->name, "/proc/%u/", &pid) != 1)
 		return;
@@ -72,8 +69,6 @@ static void read_container(struct checked_netns *ns)
 			cgroup_container(strchr(line, '/'), CGROUP_PODS, ns->container,
 					 sizeof(ns->container));
 	}
-	if (f)
-		fclose(f);
 }
 
 struct looking {
@@ -111,7 +106,7 @@ static int note_routes(struct looking *l)
 {
 	const struct machine *wanted = &l->c->wanted;
 	int map = l->program->maps.uses_routes.map_fd, error = 0, n = 0;
-	struct route *narrower = NULL;
+	struct route *narrower AUTO_FREE = NULL;
 	bool has = false;
 
 	for (size_t i = 0; !error && i < wanted->n_routes; i++) {
@@ -127,7 +122,6 @@ static int note_routes(struct looking *l)
 			error = note_route(map, l->inode, &narrower[i].to, 0);
 		route_free(&narrower[i]);
 	}
-	free(narrower);
 	return n < 0 ? n : error;
 }
 
@@ -158,8 +152,7 @@ static int look_at(const struct netns *ns, void *data)
 		if (!error)
 			error = iterator_run(l->program->links.count_sockets_fd);
 	}
-	c->ns = mem_grow(c->ns, c->n_ns, sizeof(new));
-	c->ns[c->n_ns++] = new;
+	MEM_ADD(c->ns, c->n_ns) = new;
 	if (!error)
 		return EXIT_DONE;
 	err("cannot read the connections of the network namespace %s: %s", ns->name,
@@ -182,8 +175,7 @@ static void add_unseen(struct check *c)
 			continue;
 		memcpy(new.def, known[i].is.name, sizeof(new.def));
 		new.def[sizeof(new.def) - 1] = 0;
-		c->ns = mem_grow(c->ns, c->n_ns, sizeof(new));
-		c->ns[c->n_ns++] = new;
+		MEM_ADD(c->ns, c->n_ns) = new;
 	}
 }
 
@@ -229,33 +221,29 @@ struct noting {
 	__u32 attachment;
 };
 
-static int note_socket(__u64 inode, __u32 fd, void *data)
+static int note_socket(__u64 inode, UNUSED __u32 fd, void *data)
 {
 	const struct noting *to = data;
 
-	(void)fd;
 	return bpf_map_update_elem(to->map, &inode, &to->attachment, BPF_ANY) ? -errno : 0;
 }
 
 /* Processes come and go: what is gone is left out. */
 static int note_processes(const char *cgroup, void *data)
 {
-	char *file = mem_format("%s/cgroup.procs", cgroup), pid[32], path[64];
-	FILE *f = fopen(file, "re");
-	int error = 0, process;
+	char *file AUTO_FREE = mem_format("%s/cgroup.procs", cgroup), pid[32], path[64];
+	FILE *f AUTO_FCLOSE = fopen(file, "re");
+	int error = 0;
 
 	while (!error && f && fgets(pid, sizeof(pid), f)) {
+		int process AUTO_CLOSE = -1;
+
 		pid[strcspn(pid, "\n")] = 0;
 		snprintf(path, sizeof(path), "/proc/%s", pid);
 		process = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (process < 0)
-			continue;
-		error = process_sockets(process, note_socket, data);
-		close(process);
+		if (process >= 0)
+			error = process_sockets(process, note_socket, data);
 	}
-	if (f)
-		fclose(f);
-	free(file);
 	return error;
 }
 
@@ -279,8 +267,7 @@ static void add_meant(struct check *c, const struct attachment *at, size_t mount
 		known->is_attached |= is_attached && !strcmp(known->name, new.name);
 		return;
 	}
-	c->meant = mem_grow(c->meant, c->n_meant, sizeof(new));
-	c->meant[c->n_meant++] = new;
+	MEM_ADD(c->meant, c->n_meant) = new;
 }
 
 static int by_length(const void *a, const void *b)
@@ -317,10 +304,9 @@ static int note_meant(const struct check *c, const char *mount, int map)
 
 	for (size_t i = 0; !error && i < c->n_meant; i++) {
 		struct noting to = { map, i + 1 };
-		char *path = mem_format("%s%s", mount, c->meant[i].cgroup);
+		char *path AUTO_FREE = mem_format("%s%s", mount, c->meant[i].cgroup);
 
 		error = cgroup_walk(path, note_processes, &to);
-		free(path);
 	}
 	return error ? err_bpf(error, "cannot note the sockets of attached cgroups") : EXIT_DONE;
 }
@@ -333,8 +319,8 @@ static int look_at_experiments(struct check *c, size_t mount)
 	if (n < 0)
 		return err_bpf(n, "cannot look for experiments");
 	for (int i = 0; i < n; i++) {
-		c->experiment = mem_grow(c->experiment, c->n_experiments, sizeof(char *));
-		c->experiment[c->n_experiments++] = mem_copy(below_mount(list[i].path, mount));
+		MEM_ADD(c->experiment, c->n_experiments) =
+			mem_copy(below_mount(list[i].path, mount));
 	}
 	experiments_free(list, n);
 	return EXIT_DONE;
@@ -343,7 +329,7 @@ static int look_at_experiments(struct check *c, size_t mount)
 /* Which cgroups are meant: the file's, and those that somebody attached and the file lacks. */
 static int look_at_cgroups(struct check *c, struct uses_bpf *program)
 {
-	char *mount = cgroup_mount();
+	char *mount AUTO_FREE = cgroup_mount();
 	size_t len = mount ? strlen(mount) : 0;
 	int ret = EXIT_DONE;
 
@@ -360,7 +346,6 @@ static int look_at_cgroups(struct check *c, struct uses_bpf *program)
 		ret = note_meant(c, mount, program->maps.uses_inodes.map_fd);
 	if (!ret)
 		ret = note_conditions(c, program->maps.uses_conditions.map_fd);
-	free(mount);
 	return ret ? ret : look_at_experiments(c, len);
 }
 
@@ -422,8 +407,7 @@ void check_free(struct check *c)
 	machine_free(&c->wanted);
 	free(c->alive);
 	free(c->allowed);
-	if (c->n_attached > 0)
-		attachments_free(c->attached, c->n_attached);
+	attachments_free(c->attached, c->n_attached);
 	free(c->meant);
 	for (size_t i = 0; i < c->n_experiments; i++)
 		free(c->experiment[i]);

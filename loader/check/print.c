@@ -47,8 +47,7 @@ static size_t count_names(const struct check *c, const struct checked_netns *ns,
 		       ((*list)[k].map_id != u->is.map_id || strcmp((*list)[k].name, u->is.name)))
 			k++;
 		if (k == n) {
-			*list = mem_grow(*list, n, sizeof(**list));
-			(*list)[n++] =
+			MEM_ADD(*list, n) =
 				(struct name_count){ u->is.name, u->is.map_id,
 						     check_is_unloaded(c, u->is.map_id), 0, 0 };
 		}
@@ -58,32 +57,21 @@ static size_t count_names(const struct check *c, const struct checked_netns *ns,
 	return n;
 }
 
-static char *append(char *text, const char *more)
-{
-	char *longer = mem_format("%s%s", text, more);
-
-	free(text);
-	return longer;
-}
-
 static char *append_counts(char *text, const struct check *c, const struct checked_netns *ns)
 {
-	struct name_count *list;
+	struct name_count *list AUTO_FREE = NULL;
 	size_t n = count_names(c, ns, &list), shown = 0;
 	char part[64];
 
 	for (size_t i = 0; i < n; i++) {
 		if (!list[i].connections)
 			continue;
-		if (shown++ == NAMES_SHOWN) {
-			text = append(text, ", ...");
-			break;
-		}
+		if (shown++ == NAMES_SHOWN)
+			return mem_join(text, "", ", ...");
 		snprintf(part, sizeof(part), "%s %s%s %llu", shown == 1 ? ":" : ",", list[i].name,
 			 list[i].is_unloaded ? " (unloaded)" : "", list[i].connections);
-		text = append(text, part);
+		text = mem_join(text, "", part);
 	}
-	free(list);
 	return text;
 }
 
@@ -100,23 +88,20 @@ static char *netns_label(const struct check *c, const struct checked_netns *ns)
 
 static void print_netns(const struct check *c, const struct checked_netns *ns)
 {
-	char *label = netns_label(c, ns);
-	char *text = mem_format("%s: default %s%s; %llu connection%s", label, ns->def,
-				check_is_unloaded(c, ns->def_map_id) ? " (unloaded)" : "", ns->n,
-				plural(ns->n));
+	char *label AUTO_FREE = netns_label(c, ns), *paced AUTO_FREE = NULL;
+	char *text AUTO_FREE = mem_format("%s: default %s%s; %llu connection%s", label, ns->def,
+					  check_is_unloaded(c, ns->def_map_id) ? " (unloaded)" : "",
+					  ns->n, plural(ns->n));
 
 	text = append_counts(text, c, ns);
 	print_wrapped(text, 2, false);
-	free(text);
-	free(label);
 	if (!ns->n)
 		return;
-	text = mem_format("paced by fq %llu, by TCP %llu; most in a round trip: %llu kB sent, "
-			  "%llu kB received; tcp_wmem %llu kB, tcp_rmem %llu kB",
-			  ns->by_fq, ns->by_tcp, ns->bdp_sent / 1000, ns->bdp_received / 1000,
-			  ns->wmem / 1000, ns->rmem / 1000);
-	print_wrapped(text, 4, false);
-	free(text);
+	paced = mem_format("paced by fq %llu, by TCP %llu; most in a round trip: %llu kB sent, "
+			   "%llu kB received; tcp_wmem %llu kB, tcp_rmem %llu kB",
+			   ns->by_fq, ns->by_tcp, ns->bdp_sent / 1000, ns->bdp_received / 1000,
+			   ns->wmem / 1000, ns->rmem / 1000);
+	print_wrapped(paced, 4, false);
 }
 
 static void print_namespaces(const struct check *c)
@@ -148,8 +133,8 @@ static void print_namespaces(const struct check *c)
 
 static void print_finding(const struct check *c, const struct finding *f)
 {
-	char *label = f->ns ? netns_label(c, f->ns) : NULL;
-	char *text = mem_format("%s%s%s", label ? label : "", label ? ": " : "", f->text);
+	char *label AUTO_FREE = f->ns ? netns_label(c, f->ns) : NULL;
+	char *text AUTO_FREE = mem_format("%s%s%s", label ? label : "", label ? ": " : "", f->text);
 
 	print_wrapped(text, 2, false);
 	for (size_t i = 0; f->kind == FINDING_PLAN && i < c->plan.n && i < STEPS_SHOWN; i++) {
@@ -160,8 +145,6 @@ static void print_finding(const struct check *c, const struct finding *f)
 		step_print_waiting(&c->plan.waiting[i], "    ");
 	if (f->command)
 		print_wrapped(f->command, 6, true);
-	free(text);
-	free(label);
 }
 
 static void print_findings(const struct check *c, const char *title, size_t from, size_t to)

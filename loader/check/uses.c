@@ -350,20 +350,18 @@ static char *restart_command(const char *cgroup)
 
 static char *migrate_command(const struct check *c, const struct finding *f)
 {
-	char *conditions = f->at ? migrate_conditions(f->at->is) : mem_copy(""), *command;
+	char *conditions AUTO_FREE = f->at ? migrate_conditions(f->at->is) : mem_copy("");
 	char to[ADDRESS_TEXT_LEN] = "";
 
 	if (!conditions)
 		return restart_command(f->cgroup);
 	if (f->route)
 		format_prefix(to, sizeof(to), f->route->is.to.addr, f->route->is.to.len);
-	command = mem_format("bbrctl migrate --from %s --to %s%s%s%s%s%s%s%s", f->used, f->wanted,
-			     netns_option(c, f->ns), to[0] ? " --dst " : "", to, conditions,
-			     f->cgroup ? " --cgroup " : "",
-			     f->cgroup ? text_shell_word(f->cgroup) : "",
-			     f->listeners ? " --listeners" : "");
-	free(conditions);
-	return command;
+	return mem_format("bbrctl migrate --from %s --to %s%s%s%s%s%s%s%s", f->used, f->wanted,
+			  netns_option(c, f->ns), to[0] ? " --dst " : "", to, conditions,
+			  f->cgroup ? " --cgroup " : "",
+			  f->cgroup ? text_shell_word(f->cgroup) : "",
+			  f->listeners ? " --listeners" : "");
 }
 
 static char *use_command(const struct check *c, const struct finding *f)

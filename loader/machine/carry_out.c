@@ -69,7 +69,7 @@ static struct rule_list placed_rules(const struct machine_instance *from,
 static int fill_maps(const struct object *obj, const struct machine_instance *wanted,
 		     struct profile_map *map)
 {
-	struct rule_list rules;
+	struct rule_list rules AUTO(rule_list_free) = {};
 	int ret = EXIT_DONE, place = 1;
 
 	for (size_t i = 0; !ret && i < wanted->profiles.n; i++) {
@@ -83,21 +83,17 @@ static int fill_maps(const struct object *obj, const struct machine_instance *wa
 	if (ret)
 		return ret;
 	rules = placed_rules(wanted, map, NULL);
-	ret = rule_list_write_map(object_map(obj->bpf, BBR_MAP_RULES), &rules);
-	rule_list_free(&rules);
-	return ret;
+	return rule_list_write_map(object_map(obj->bpf, BBR_MAP_RULES), &rules);
 }
 
 static int fill(const struct object *obj, const struct machine_instance *wanted)
 {
-	struct profile_map map;
+	struct profile_map map AUTO(profile_map_close);
 	int ret = profile_map_open_maps(obj->algorithm, object_map(obj->bpf, BBR_MAP_PARAMS), -1,
 					obj->abi.params_size, &map);
 
-	if (ret)
-		return ret;
-	ret = fill_maps(obj, wanted, &map);
-	profile_map_close(&map);
+	if (!ret)
+		ret = fill_maps(obj, wanted, &map);
 	if (!ret && bpf_map_freeze(object_map(obj->bpf, BBR_MAP_CLAMPED)))
 		ret = err_bpf(errno, "cannot freeze the program's own map");
 	return ret;
@@ -246,10 +242,9 @@ static int check_places(const struct plan *plan, const struct machine_instance *
 
 static int prepare_rules(const struct step *s, struct tuning_change *change)
 {
-	struct rule_list rules = placed_rules(s->wanted, NULL, change);
+	struct rule_list rules AUTO(rule_list_free) = placed_rules(s->wanted, NULL, change);
 	int error = tuning_change_rules(change, &rules);
 
-	rule_list_free(&rules);
 	return error ? rule_list_error(error) : EXIT_DONE;
 }
 
@@ -548,7 +543,7 @@ static int take_over_attachment(const struct attachment *found, const struct att
 
 int machine_take_over(const struct machine *wanted, const struct machine *found)
 {
-	struct instance *list;
+	struct instance *list AUTO_FREE = NULL;
 	int ret = EXIT_DONE, n = instance_list(&list);
 
 	if (n < 0)
@@ -556,7 +551,6 @@ int machine_take_over(const struct machine *wanted, const struct machine *found)
 	for (int i = 0; !ret && i < n; i++)
 		if (machine_instance(wanted, list[i].name))
 			ret = take_over_instance(wanted, &list[i]);
-	free(list);
 	for (size_t i = 0; !ret && i < found->n_attached; i++) {
 		const struct attachment *at = &found->attached[i],
 					*same = machine_attachment(wanted, at->path);

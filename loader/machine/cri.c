@@ -14,7 +14,7 @@
 
 #include "cli/err.h"
 #include "kernel/clock.h"
-#include "machine/cri.h"
+#include "machine/machine.h"
 
 #define METHOD "/runtime.v1.RuntimeService/ListPodSandbox"
 #define TIMEOUT_MS 5000
@@ -46,28 +46,23 @@ static const char *why_not(int error)
 	return error == EPIPE || error == ECONNRESET ? "it closed the connection" : strerror(error);
 }
 
-static ssize_t on_send(nghttp2_session *session, const uint8_t *data, size_t size, int flags,
-		       void *to)
+static ssize_t on_send(UNUSED nghttp2_session *session, const uint8_t *data, size_t size,
+		       UNUSED int flags, void *to)
 {
 	struct call *c = to;
 	ssize_t n = send(c->fd, data, size, MSG_NOSIGNAL);
 
-	(void)session;
-	(void)flags;
 	if (n >= 0)
 		return n;
 	c->failed = why_not(errno);
 	return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *data,
-		   size_t size, void *to)
+static int on_data(UNUSED nghttp2_session *session, UNUSED uint8_t flags, UNUSED int32_t stream,
+		   const uint8_t *data, size_t size, void *to)
 {
 	struct call *c = to;
 
-	(void)session;
-	(void)flags;
-	(void)stream;
 	c->size += size;
 	if (c->size > ANSWER_MAX)
 		c->failed = "its answer is too long";
@@ -78,15 +73,13 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 	return 0;
 }
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-		     size_t name_len, const uint8_t *value, size_t len, uint8_t flags, void *to)
+static int on_header(UNUSED nghttp2_session *session, UNUSED const nghttp2_frame *frame,
+		     const uint8_t *name, size_t name_len, const uint8_t *value, size_t len,
+		     UNUSED uint8_t flags, void *to)
 {
 	struct call *c = to;
 
-	(void)session;
-	(void)frame;
 	(void)name_len; /* both end in a 0 */
-	(void)flags;
 	if (!strcmp((const char *)name, "grpc-status"))
 		c->status = atoi((const char *)value);
 	if (!strcmp((const char *)name, "grpc-message")) {
@@ -97,25 +90,20 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 	return 0;
 }
 
-static int on_close(nghttp2_session *session, int32_t stream, uint32_t code, void *to)
+static int on_close(UNUSED nghttp2_session *session, UNUSED int32_t stream, UNUSED uint32_t code,
+		    void *to)
 {
 	struct call *c = to;
 
-	(void)session;
-	(void)stream;
-	(void)code;
 	c->is_over = true;
 	return 0;
 }
 
 /* The request's message is empty: all pods. */
-static ssize_t on_read(nghttp2_session *session, int32_t stream, uint8_t *buf, size_t size,
-		       uint32_t *flags, nghttp2_data_source *source, void *to)
+static ssize_t on_read(UNUSED nghttp2_session *session, UNUSED int32_t stream, uint8_t *buf,
+		       size_t size, uint32_t *flags, UNUSED nghttp2_data_source *source,
+		       UNUSED void *to)
 {
-	(void)session;
-	(void)stream;
-	(void)source;
-	(void)to;
 	if (size < GRPC_HEAD)
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	memset(buf, 0, GRPC_HEAD);
@@ -208,7 +196,7 @@ struct bytes {
 	const __u8 *at, *end;
 };
 
-struct field {
+struct pb_field {
 	__u64 number, value; /* value: of a varint */
 	struct bytes bytes; /* of anything with a length */
 };
@@ -233,11 +221,11 @@ static bool take_varint(struct bytes *in, __u64 *value)
 	return false;
 }
 
-static bool take_field(struct bytes *in, struct field *f)
+static bool take_field(struct bytes *in, struct pb_field *f)
 {
 	__u64 key, len = 0;
 
-	*f = (struct field){};
+	*f = (struct pb_field){};
 	if (!take_varint(in, &key))
 		return false;
 	f->number = key >> 3;
@@ -274,7 +262,7 @@ static bool take_label(struct bytes in, struct pod *pod)
 {
 	const struct bytes none = { in.end, in.end };
 	struct bytes part[3] = { none, none, none };
-	struct field f;
+	struct pb_field f;
 
 	while (in.at < in.end) {
 		if (!take_field(&in, &f))
@@ -298,7 +286,7 @@ enum {
 
 static bool take_head(struct bytes in, struct bytes *uid, __u64 *created_ns)
 {
-	struct field f, of;
+	struct pb_field f, of;
 
 	*created_ns = 0;
 	*uid = (struct bytes){};
@@ -322,7 +310,7 @@ static bool take_sandbox(struct bytes in, struct pod *list, int n, __u64 *newest
 {
 	struct bytes uid;
 	__u64 created_ns;
-	struct field f;
+	struct pb_field f;
 	int i = 0;
 
 	if (!take_head(in, &uid, &created_ns))
@@ -348,15 +336,14 @@ static bool take_sandbox(struct bytes in, struct pod *list, int n, __u64 *newest
 bool cri_take_labels(const void *answer, size_t size, struct pod *list, int n)
 {
 	struct bytes in = { answer, (const __u8 *)answer + size };
-	__u64 *newest_ns = mem_new(n + 1, sizeof(*newest_ns));
-	struct field f;
-	bool is_good = true;
+	__u64 *newest_ns AUTO_FREE = mem_new(n + 1, sizeof(*newest_ns));
+	struct pb_field f;
 
-	while (is_good && in.at < in.end)
-		is_good = take_field(&in, &f) &&
-			  (f.number != 1 || take_sandbox(f.bytes, list, n, newest_ns));
-	free(newest_ns);
-	return is_good;
+	while (in.at < in.end)
+		if (!take_field(&in, &f) ||
+		    (f.number == 1 && !take_sandbox(f.bytes, list, n, newest_ns)))
+			return false;
+	return true;
 }
 
 /* ---- both */
@@ -400,16 +387,14 @@ static int ask(int fd, const char *path, struct pod *list, int n)
 int cri_read_labels(const char *const *sockets, struct pod *list, int n)
 {
 	for (; *sockets; sockets++) {
-		int fd = connect_to(*sockets), ret;
+		int fd AUTO_CLOSE = connect_to(*sockets);
 
 		if (fd == -ENOENT || fd == -ECONNREFUSED)
 			continue;
 		if (fd < 0)
 			return err_refused("%s: cannot read the labels of pods: %s", *sockets,
 					   strerror(-fd));
-		ret = ask(fd, *sockets, list, n);
-		close(fd);
-		return ret;
+		return ask(fd, *sockets, list, n);
 	}
 	err("cannot read the labels of pods: no container runtime with CRI runs here");
 	remedy("it is looked for at %s and the like; select the pods by NAMESPACE/NAME",

@@ -79,8 +79,7 @@ static void free_instance(struct machine_instance *inst)
 {
 	profile_definitions_free(&inst->profiles);
 	rule_list_free(&inst->rules);
-	if (inst->is_open)
-		profile_map_close(&inst->map);
+	profile_map_close(&inst->map);
 }
 
 void machine_free(struct machine *m)

@@ -79,7 +79,7 @@ struct machine_route {
  * machine_pods_find() looks for them, and may do so again.
  */
 struct machine_pods {
-	char *which; /* a selector of pods.h */
+	char *which; /* a selector (cgroup.h) */
 	char name[BBR_NAME_LEN]; /* of the instance */
 	struct bbr_rule rule; /* its conditions, without the cgroup */
 	bool is_rule; /* else: an attachment */
@@ -244,5 +244,26 @@ char *machine_edit(const char *file, const char *instance);
 /* The path of the default file, and whether there is this file or conf.d/ with one. */
 extern const char machine_file_default[];
 bool machine_file_exists(void);
+
+/*
+ * The labels of pods, from the container runtime. Neither the kubelet's folders nor the cgroups have
+ * them; the runtime has those with which a pod began, in its Container Runtime Interface (CRI), that
+ * is gRPC over a Unix socket.
+ */
+
+/* Where containerd, k3s, CRI-O and cri-dockerd listen; with a NULL at the end. */
+extern const char *const cri_sockets[];
+
+/*
+ * Asks the first of these that is there, and gives the pods the labels that it knows. Pods that it
+ * does not know (yet) remain without. Returns an exit status.
+ */
+int cri_read_labels(const char *const *sockets, struct pod *list, int n);
+
+/*
+ * Does so with an answer to ListPodSandbox, without asking. Returns false if it is malformed; the
+ * pods may then have some of the labels.
+ */
+bool cri_take_labels(const void *answer, size_t size, struct pod *list, int n);
 
 #endif

@@ -31,8 +31,7 @@ static struct lines lines_of(char *text)
 		end = strchrnul(text, '\n');
 		if (*end)
 			*end++ = 0;
-		l.line = mem_grow(l.line, l.n, sizeof(*l.line));
-		l.line[l.n++] = text;
+		MEM_ADD(l.line, l.n) = text;
 	}
 	return l;
 }
@@ -242,8 +241,9 @@ static size_t find_next_instance(const struct lines *l, size_t i)
 
 char *machine_edit(const char *file, const char *instance)
 {
-	char *old = mem_copy(file), *new = mem_copy(instance), *text = NULL, name[MAX_NAME];
+	char *old AUTO_FREE = mem_copy(file), *new AUTO_FREE = mem_copy(instance), *text = NULL;
 	struct editing e = { lines_of(old), lines_of(new), NULL };
+	char name[MAX_NAME];
 	size_t n, head, end;
 
 	e.out = mem_need(open_memstream(&text, &n));
@@ -262,7 +262,5 @@ char *machine_edit(const char *file, const char *instance)
 	mem_check(!fclose(e.out) && text);
 	free(e.old.line);
 	free(e.new.line);
-	free(old);
-	free(new);
 	return text;
 }

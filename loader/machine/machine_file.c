@@ -91,14 +91,12 @@ static int begin_section(void *user, const char *name)
 /* A rule may name a known profile without a section for it. */
 static int add_known_profile(struct machine_instance *inst, const char *name)
 {
-	struct profile_definitions known;
+	struct profile_definitions known AUTO(profile_definitions_free);
 	int ret = profile_definitions_known(inst->algorithm, &known);
-	bool is_known = !ret && profile_definitions_find(&known, name);
 
-	profile_definitions_free(&known);
 	if (ret)
 		return ret;
-	if (!is_known)
+	if (!profile_definitions_find(&known, name))
 		return err_usage(
 			"rule: %s: no section [%s] precedes the rule, and it is not built in", name,
 			name);
@@ -120,25 +118,25 @@ static int take_rule(struct machine *m, struct machine_instance *inst, const cha
 {
 	const struct profile_definition *def;
 	struct rule_line parsed;
-	char *line = mem_copy(value);
+	char *line AUTO_FREE = mem_copy(value);
 	int ret = rule_parse_line(line, &parsed);
 
-	def = ret ? NULL : profile_definitions_find(&inst->profiles, parsed.profile);
-	if (!ret && !def) {
+	if (ret)
+		return ret;
+	def = profile_definitions_find(&inst->profiles, parsed.profile);
+	if (!def) {
 		ret = strcmp(parsed.profile, BBR_PROFILE_DEFAULT) ?
 			      add_known_profile(inst, parsed.profile) :
 			      profile_definitions_begin(&inst->profiles, "", parsed.profile);
+		if (ret)
+			return ret;
 		def = profile_definitions_find(&inst->profiles, parsed.profile);
 	}
-	if (!ret) {
-		parsed.rule.profile = def - inst->profiles.def;
-		if (parsed.pods)
-			take_pods(m, inst, &parsed)->is_rule = true;
-		else
-			ret = rule_list_insert(&inst->rules, inst->rules.n, &parsed.rule);
-	}
-	free(line);
-	return ret;
+	parsed.rule.profile = def - inst->profiles.def;
+	if (!parsed.pods)
+		return rule_list_insert(&inst->rules, inst->rules.n, &parsed.rule);
+	take_pods(m, inst, &parsed)->is_rule = true;
+	return EXIT_DONE;
 }
 
 static int take_algorithm(struct reader *r, const char *name)
@@ -178,29 +176,25 @@ static int take_default(struct reader *r, const char *netns)
 /* The file speaks for the cgroup whenever it is there, so the program is attached above it. */
 static int take_attachment(struct reader *r, const char *path, const struct bbr_rule *rule)
 {
+	char *place AUTO_FREE = NULL, *below AUTO_FREE = NULL, *full AUTO_FREE = NULL;
 	const struct attachment *other;
 	struct attachment *at;
-	char *place, *below, *full;
 	int ret = cgroup_place("attach", path, &place, &below);
 
 	if (ret)
 		return ret;
 	full = mem_format("%s%s%s", place, *below ? "/" : "", below);
-	free(below);
 	other = machine_attachment(r->m, full);
 	if (other) {
 		err("attach %s: this cgroup already has %s", path, other->name);
 		remedy("name each cgroup in only one line attach");
-		free(place);
-		ret = EXIT_USAGE;
-	} else {
-		at = machine_add_attachment(r->m, full, r->inst->name);
-		free(at->place);
-		at->place = place;
-		at->n = rule_terms(rule, at->term);
+		return EXIT_USAGE;
 	}
-	free(full);
-	return ret;
+	at = machine_add_attachment(r->m, full, r->inst->name);
+	free(at->place);
+	at->place = mem_copy(place);
+	at->n = rule_terms(rule, at->term);
+	return EXIT_DONE;
 }
 
 static int take_attached_path(struct reader *r, const char *path)
@@ -212,31 +206,24 @@ static int take_attached_path(struct reader *r, const char *path)
 
 static int take_attached_some(struct reader *r, const char *value)
 {
-	char *line = mem_copy(value);
+	char *line AUTO_FREE = mem_copy(value);
 	struct rule_line parsed;
 	int ret = rule_parse_attachment(line, &parsed);
 
-	if (!ret && parsed.pods)
-		take_pods(r->m, r->inst, &parsed);
-	else if (!ret)
-		ret = take_attachment(r, parsed.cgroup, &parsed.rule);
-	free(line);
-	return ret;
+	if (ret || !parsed.pods)
+		return ret ? ret : take_attachment(r, parsed.cgroup, &parsed.rule);
+	take_pods(r->m, r->inst, &parsed);
+	return EXIT_DONE;
 }
 
 /* Takes the name of a namespace or cgroup, which may be in quotes. */
 static int take_name(struct reader *r, const char *key, const char *value,
 		     int (*take)(struct reader *r, const char *name))
 {
-	char *name = mem_copy(value);
+	char *name AUTO_FREE = mem_copy(value);
 	const char *wrong = text_unquote(name);
-	int ret;
 
-	if (wrong)
-		err("%s: %s", key, wrong);
-	ret = wrong ? EXIT_USAGE : take(r, name);
-	free(name);
-	return ret;
+	return wrong ? err_usage("%s: %s", key, wrong) : take(r, name);
 }
 
 /* Takes a line of [instance NAME]. */
@@ -295,20 +282,17 @@ static bool is_folder(const char *path)
 
 bool machine_file_exists(void)
 {
-	glob_t found;
-	bool exists;
+	glob_t found AUTO(globfree);
 
 	ini_files_find(CONF_D "/*.conf", &found);
-	exists = found.gl_pathc || !access(machine_file_default, F_OK);
-	globfree(&found);
-	return exists;
+	return found.gl_pathc || !access(machine_file_default, F_OK);
 }
 
 /* Reads its *.conf, in the order of their names. */
 static int read_folder(struct reader *r, const char *folder, int *n)
 {
+	glob_t found AUTO(globfree);
 	char pattern[4096];
-	glob_t found;
 	int ret = EXIT_DONE;
 
 	*n = 0;
@@ -319,7 +303,6 @@ static int read_folder(struct reader *r, const char *folder, int *n)
 		r->path = found.gl_pathv[*n];
 		ret = read_file(r);
 	}
-	globfree(&found);
 	return ret;
 }
 
@@ -429,13 +412,10 @@ int machine_file_read(const char *path, const char *name, struct machine *m)
 int machine_text_read(const char *text, const char *path, const char *name, struct machine *m)
 {
 	struct reader r = { .m = m, .name = name, .path = path, .is_whole = true };
-	FILE *f = text[0] ? mem_need(fmemopen((char *)text, strlen(text), "r")) : NULL;
-	int ret = EXIT_DONE;
+	FILE *f AUTO_FCLOSE = text[0] ? mem_need(fmemopen((char *)text, strlen(text), "r")) : NULL;
+	int ret;
 
 	*m = (struct machine){};
-	if (f) {
-		ret = ini_file_read(f, path, &reader_ops, &r);
-		fclose(f);
-	}
+	ret = f ? ini_file_read(f, path, &reader_ops, &r) : EXIT_DONE;
 	return ret ? ret : finish(m, path, name);
 }

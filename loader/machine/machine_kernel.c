@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/err.h"
 #include "instance/netns_default.h"
@@ -15,21 +13,18 @@
  */
 static int is_ours(const struct instance *inst)
 {
+	int fd AUTO_CLOSE = instance_map(inst->clamped_id), frozen = 0;
+	FILE *f AUTO_FCLOSE = NULL;
 	char path[64], line[128];
-	int fd = instance_map(inst->clamped_id), frozen = 0;
-	FILE *f;
 
 	if (fd < 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
 	if (!f)
-		frozen = -errno;
-	while (f && !frozen && fgets(line, sizeof(line), f))
+		return -errno;
+	while (!frozen && fgets(line, sizeof(line), f))
 		sscanf(line, "frozen: %d", &frozen);
-	if (f)
-		fclose(f);
-	close(fd);
 	return frozen;
 }
 
@@ -89,8 +84,8 @@ static int read_instance(struct machine *m, const struct instance *loaded, bool 
 
 static int read_notes(struct machine *m, const struct instance *loaded)
 {
-	struct default_note *list;
-	int ret = EXIT_DONE, n = default_notes(loaded, &list);
+	struct default_note *list AUTO_FREE = NULL;
+	int n = default_notes(loaded, &list);
 
 	if (n < 0)
 		return err_bpf(n, "cannot read the previous defaults");
@@ -98,23 +93,20 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 		struct machine_note note = { .inode = list[i].inode };
 		int applied = applied_has_default(loaded, list[i].inode);
 
-		if (applied < 0) {
-			ret = err_bpf(applied, "cannot read the defaults that an apply set");
-			break;
-		}
+		if (applied < 0)
+			return err_bpf(applied, "cannot read the defaults that an apply set");
 		note.is_applied = applied;
 		strcpy(note.name, loaded->name);
 		strcpy(note.previous, list[i].previous);
 		machine_add_note(m, &note);
 	}
-	free(list);
-	return ret;
+	return EXIT_DONE;
 }
 
 int machine_kernel_read(const char *only, const struct machine *wanted, struct machine *m)
 {
 	struct default_of *defaults;
-	struct instance *list;
+	struct instance *list AUTO_FREE = NULL;
 	int ret = EXIT_DONE, n = instance_list(&list);
 
 	*m = (struct machine){ .is_found = true };
@@ -125,7 +117,6 @@ int machine_kernel_read(const char *only, const struct machine *wanted, struct m
 		if (!ret)
 			ret = read_notes(m, &list[i]);
 	}
-	free(list);
 	if (ret)
 		return ret;
 	ret = defaults_list(&defaults, &n);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lines of a file that name pods. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "machine/cri.h"
 #include "machine/machine.h"
 
 __u32 machine_pods_place(const struct machine *m, size_t i)

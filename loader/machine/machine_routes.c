@@ -49,11 +49,10 @@ static int add_wanted(struct machine *m, const char *name, const struct route *t
 
 int machine_take_route(struct machine *m, const char *name, const char *value)
 {
-	char *line = mem_copy(value), *rest, *netns = NULL, *prefix = NULL;
+	char *line AUTO_FREE = mem_copy(value), *rest, *netns = NULL, *prefix = NULL;
 	const char *wrong = NULL;
 	struct route to = {};
 	__u32 mask[4];
-	int ret;
 
 	for (char *word = strtok_r(line, " \t", &rest); word && !netns;
 	     word = netns ? NULL : strtok_r(NULL, " \t", &rest)) {
@@ -71,15 +70,11 @@ int machine_take_route(struct machine *m, const char *name, const char *value)
 	if (!wrong && !prefix)
 		wrong = "a prefix is missing";
 	if (wrong)
-		ret = refuse_line(value, wrong);
-	else if (!parse_prefix("route", prefix, to.to.addr, mask))
-		ret = EXIT_USAGE;
-	else {
-		to.to.len = prefix_bits(mask);
-		ret = add_wanted(m, name, &to, netns ? netns : NETNS_OWN, value);
-	}
-	free(line);
-	return ret;
+		return refuse_line(value, wrong);
+	if (!parse_prefix("route", prefix, to.to.addr, mask))
+		return EXIT_USAGE;
+	to.to.len = prefix_bits(mask);
+	return add_wanted(m, name, &to, netns ? netns : NETNS_OWN, value);
 }
 
 /* ---- what the kernel has */
@@ -119,7 +114,7 @@ static int judge_found(const struct machine *m, struct machine_route *r)
 static int look_at(const struct netns *ns, void *data)
 {
 	struct looking *l = data;
-	struct route *list;
+	struct route *list AUTO_FREE = NULL;
 	size_t first = l->m->n_routes;
 	int n, ret = EXIT_DONE;
 
@@ -141,7 +136,6 @@ static int look_at(const struct netns *ns, void *data)
 		if (!ret)
 			ret = judge_found(l->m, r);
 	}
-	free(list);
 	return ret;
 }
 
@@ -158,20 +152,18 @@ int machine_read_routes(const struct machine *wanted, struct machine *m)
 
 static int refuse_route(const struct step *s, const char *why)
 {
-	char *route = machine_route_name(s->route_wanted ? s->route_wanted : s->route_found);
+	char *route AUTO_FREE =
+		machine_route_name(s->route_wanted ? s->route_wanted : s->route_found);
 
-	err("%s: route %s: %s", s->name, route, why);
-	free(route);
-	return EXIT_REFUSED;
+	return err_refused("%s: route %s: %s", s->name, route, why);
 }
 
-static int ask_for_table(const struct netns *ns, void *data)
+static int ask_for_table(UNUSED const struct netns *ns, void *data)
 {
 	const struct step *s = data;
 	char why[128];
 	__u32 table;
 
-	(void)ns;
 	if (route_is_main(&s->route_wanted->is.to, &table))
 		return EXIT_DONE;
 	snprintf(why, sizeof(why), "packets to it do not take table main, but %s%.0u",
@@ -215,7 +207,7 @@ static bool is_the_one(const struct route *r, void *data)
 /* Returns -EAGAIN if somebody changed the route after we read it: our message has all of it. */
 static int check_unchanged(struct change *c)
 {
-	struct route *list;
+	struct route *list AUTO_FREE = NULL;
 	int n = routes_list(is_the_one, c, &list), error = n < 0 ? n : -EAGAIN;
 
 	for (int i = 0; i < n; i++) {
@@ -223,15 +215,13 @@ static int check_unchanged(struct change *c)
 			error = 0;
 		route_free(&list[i]);
 	}
-	free(list);
 	return error;
 }
 
-static int change_here(const struct netns *ns, void *data)
+static int change_here(UNUSED const struct netns *ns, void *data)
 {
 	struct change *c = data;
 
-	(void)ns;
 	c->error = c->is ? check_unchanged(c) : 0;
 	if (!c->error)
 		c->error = c->flags ? route_write(&c->to, c->flags) : route_delete(&c->to);
@@ -365,7 +355,7 @@ int routes_take_over(const struct machine *wanted, const struct machine *found)
 
 int machine_routes_back(const struct instance *inst, struct json *j)
 {
-	struct machine m = { .is_found = true };
+	struct machine m AUTO(machine_free) = { .is_found = true };
 	int ret;
 
 	machine_add_instance(&m, inst->name)->loaded = *inst;
@@ -388,6 +378,5 @@ int machine_routes_back(const struct instance *inst, struct json *j)
 	}
 	if (j)
 		json_close(j);
-	machine_free(&m);
 	return ret;
 }

@@ -139,8 +139,8 @@ static void print_pods(FILE *out, const struct machine_instance *inst, const str
 static void print_rules(FILE *out, const struct machine *m, const struct machine_instance *inst,
 			const char *prefix, bool all)
 {
+	struct rule_list without_gone AUTO(rule_list_free) = {};
 	bool are_rules = inst->rules.n || all;
-	struct rule_list without_gone = {};
 	__u32 i = 0;
 
 	for (size_t k = 0; k < m->n_pods; k++)
@@ -159,7 +159,6 @@ static void print_rules(FILE *out, const struct machine *m, const struct machine
 	}
 	while (i < inst->rules.n)
 		machine_print_rule(out, inst, i++, &without_gone, prefix);
-	rule_list_free(&without_gone);
 }
 
 void machine_print_route(FILE *out, const struct machine_route *r, const char *prefix)

@@ -17,10 +17,8 @@ struct planning {
 static struct step *add_to(struct planning *p, struct step **list, size_t *n, enum step_kind kind,
 			   const char *name)
 {
-	struct step *step;
+	struct step *step = &MEM_ADD(*list, *n);
 
-	*list = mem_grow(*list, *n, sizeof(**list));
-	step = &(*list)[(*n)++];
 	*step = (struct step){
 		.kind = kind,
 		.number = *n,

@@ -13,7 +13,6 @@
 #include "cli/err.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/undo.h"
 #include "output_file.h"
 
 #define FOLDER "/var/lib/bpf-bbr"
@@ -101,9 +100,9 @@ static bool take_apart(char *text, struct undo *u)
 
 int undo_read(const char *only, struct undo *u)
 {
-	int folder = open_folder(), fd = -1;
-	char *text = NULL;
-	FILE *f = NULL;
+	int folder AUTO_CLOSE = open_folder(), fd = -1;
+	char *text AUTO_FREE = NULL;
+	FILE *f AUTO_FCLOSE = NULL;
 
 	*u = (struct undo){ .only = only };
 	if (folder >= 0)
@@ -111,18 +110,14 @@ int undo_read(const char *only, struct undo *u)
 	if (fd < 0 && errno != ENOENT)
 		err("%s: is left out: %s", undo_path(only),
 		    errno == EPERM ? "others may write there" : strerror(errno));
-	if (fd >= 0)
-		f = mem_need(fdopen(fd, "r"));
-	if (f) {
-		text = read_all(f);
-		if (!text || !take_apart(text, u))
-			err("%s: is left out: it is not whole", undo_path(only));
-		fclose(f);
-	}
-	free(text);
-	if (folder >= 0)
-		close(folder);
-	return u->before ? EXIT_DONE : EXIT_NOTHING;
+	if (fd < 0)
+		return EXIT_NOTHING;
+	f = mem_need(fdopen(fd, "r"));
+	text = read_all(f);
+	if (text && take_apart(text, u))
+		return EXIT_DONE;
+	err("%s: is left out: it is not whole", undo_path(only));
+	return EXIT_NOTHING;
 }
 
 void undo_free(struct undo *u)
@@ -156,11 +151,9 @@ static char *as_text(const struct machine *m, bool is_tuning)
 
 bool undo_is_after(const struct undo *u, const struct machine *wanted)
 {
-	char *text = as_text(wanted, wanted->is_tuning);
-	bool same = u->after && !strcmp(u->after, text);
+	char *text AUTO_FREE = as_text(wanted, wanted->is_tuning);
 
-	free(text);
-	return same;
+	return u->after && !strcmp(u->after, text);
 }
 
 /* What of the machine an apply can bring back, because it made it or is about to change it. */
@@ -237,18 +230,15 @@ static bool gather(struct keeping *k)
 			continue;
 		if (!inst->is_open)
 			return false;
-		b->instance = mem_grow(b->instance, b->n_instances, sizeof(*inst));
-		b->instance[b->n_instances++] = *inst;
+		MEM_ADD(b->instance, b->n_instances) = *inst;
 	}
 	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_defaults; i++)
 		if (keeps_default(k, &k->found->def[i])) {
-			b->def = mem_grow(b->def, b->n_defaults, sizeof(*b->def));
-			b->def[b->n_defaults++] = k->found->def[i];
+			MEM_ADD(b->def, b->n_defaults) = k->found->def[i];
 		}
 	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_attached; i++)
 		if (keeps_attachment(k, &k->found->attached[i])) {
-			b->attached = mem_grow(b->attached, b->n_attached, sizeof(*b->attached));
-			b->attached[b->n_attached++] = k->found->attached[i];
+			MEM_ADD(b->attached, b->n_attached) = k->found->attached[i];
 		}
 	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_routes; i++)
 		if (keeps_route(k, &k->found->route[i])) {
@@ -282,8 +272,8 @@ static bool has_all(const struct machine *file, const struct machine *kept)
 /* True if nothing but routes and pods was changed since the last apply. */
 static bool is_as_left(const struct undo *last, const struct keeping *k)
 {
-	struct machine left = {};
-	struct plan plan = {};
+	struct machine left AUTO(machine_free) = {};
+	struct plan plan AUTO(plan_free) = {};
 	bool same;
 
 	err_mute(true); /* that it names a namespace which is gone is nothing to report */
@@ -294,8 +284,6 @@ static bool is_as_left(const struct undo *last, const struct keeping *k)
 		plan_make(&left, k->found, k->only, false, &plan);
 	for (size_t i = 0; same && i < plan.n; i++)
 		same = step_is_followed(&left, &plan.step[i]);
-	plan_free(&plan);
-	machine_free(&left);
 	return same;
 }
 
@@ -360,13 +348,12 @@ static int replace(int folder, const struct undo *u)
 /* Removes the files of single instances, which the whole machine's replaces. Closes the folder. */
 static void remove_others(int folder)
 {
-	DIR *dir = mem_need(fdopendir(folder));
+	DIR *dir AUTO_CLOSEDIR = mem_need(fdopendir(folder));
 	const struct dirent *entry;
 
 	while ((entry = readdir(dir)))
 		if (!strncmp(entry->d_name, NAME ".", strlen(NAME ".")))
 			unlinkat(folder, entry->d_name, 0);
-	closedir(dir);
 }
 
 void undo_write(const struct undo *u)

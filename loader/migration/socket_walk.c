@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <search.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include "cli/err.h"
 #include "cli/text.h"
 #include "instance/object.h"
-#include "instance/struct_ops.h"
 #include "migration/migration.h"
 #include "kernel/instance.h"
 #include "kernel/netns.h"
@@ -31,9 +29,8 @@
 
 static volatile sig_atomic_t is_stopped;
 
-static void on_stop(int sig)
+static void on_stop(UNUSED int sig)
 {
-	(void)sig;
 	is_stopped = true;
 }
 
@@ -88,7 +85,7 @@ static int note_record(struct migration *m, const struct migrate_record *r)
 static int pass(struct migration *m, int link)
 {
 	static struct migrate_record buf[READ_SIZE / sizeof(struct migrate_record)];
-	int fd = bpf_iter_create(link), found = 0;
+	int fd AUTO_CLOSE = bpf_iter_create(link), found = 0;
 	size_t have = 0;
 	ssize_t n = 0;
 
@@ -105,19 +102,14 @@ static int pass(struct migration *m, int link)
 		for (size_t i = 0; i < have / sizeof(*buf); i++) {
 			int new = note_record(m, &buf[i]);
 
-			if (new < 0) {
-				close(fd);
+			if (new < 0)
 				return new;
-			}
 			found += new;
 		}
 		memmove(buf, (char *)buf + have / sizeof(*buf) * sizeof(*buf), have % sizeof(*buf));
 		have %= sizeof(*buf);
 	}
-	if (n < 0 && !is_stopped)
-		found = -errno;
-	close(fd);
-	return found;
+	return n < 0 && !is_stopped ? -errno : found;
 }
 
 struct visit {
@@ -199,7 +191,7 @@ int migration_run(struct migration *m)
 
 void migration_count_others(struct migration *m)
 {
-	struct migration others = { .config = m->config, .all_netns = true };
+	struct migration others AUTO(migration_free) = { .config = m->config, .all_netns = true };
 	__u32 own;
 	int ret;
 
@@ -214,7 +206,6 @@ void migration_count_others(struct migration *m)
 		m->others_namespaces = others.others_namespaces;
 	}
 	err_mute(false);
-	migration_free(&others);
 }
 
 void migration_free(struct migration *m)

@@ -77,7 +77,7 @@ static int open_lock(void)
 /* The process that holds the lock; 0: not known, perhaps in another PID namespace. */
 static int find_holder(void)
 {
-	FILE *f = fopen("/proc/locks", "re");
+	FILE *f AUTO_FCLOSE = fopen("/proc/locks", "re");
 	unsigned int major, minor;
 	unsigned long inode;
 	int pid, holder = 0;
@@ -90,8 +90,6 @@ static int find_holder(void)
 			    4 &&
 		    inode == st.st_ino && makedev(major, minor) == st.st_dev)
 			holder = pid;
-	if (f)
-		fclose(f);
 	return holder;
 }
 
@@ -101,15 +99,14 @@ static void read_command(int pid, char command[128])
 	static const char *const files[] = { "cmdline", "comm" };
 	char path[32];
 	size_t len = 0;
-	FILE *f;
 
 	for (int i = 0; !len && i < 2; i++) {
+		FILE *f AUTO_FCLOSE = NULL;
+
 		snprintf(path, sizeof(path), "/proc/%d/%s", pid, files[i]);
 		f = fopen(path, "re");
-		if (!f)
-			continue;
-		len = fread(command, 1, 127, f);
-		fclose(f);
+		if (f)
+			len = fread(command, 1, 127, f);
 	}
 	while (len && (!command[len - 1] || command[len - 1] == '\n'))
 		len--;

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/err.h"
@@ -166,7 +165,7 @@ static int read_all(struct reading *r, int *number)
 
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user)
 {
-	struct reading *r = mem_new(1, sizeof(*r));
+	struct reading *r AUTO_FREE = mem_new(1, sizeof(*r));
 	int number, ret;
 
 	r->f = f;
@@ -174,7 +173,6 @@ int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, v
 	r->user = user;
 	errno = 0;
 	ret = read_all(r, &number);
-	free(r);
 	if (ret)
 		remedy("at line %d of %s", number, name);
 	if (!ret && ferror(f))

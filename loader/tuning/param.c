@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/err.h"
@@ -67,14 +66,13 @@ static const struct {
 /* The key that a misspelt one may mean, or NULL. */
 static const char *nearest_key(const struct algorithm *algorithm, const char *key, size_t len)
 {
-	char *word = mem_format("%.*s", (int)len, key);
+	char *word AUTO_FREE = mem_format("%.*s", (int)len, key);
 	const char *near = NULL;
 	size_t best = 0;
 
 	for (size_t i = 0; i < algorithm->n_params; i++)
 		if (text_is_nearer(word, algorithm->params[i].key, &best))
 			near = algorithm->params[i].key;
-	free(word);
 	return near;
 }
 
@@ -270,7 +268,7 @@ int param_assign(const char *assignment, struct param_set *set)
 	const char *eq = strchr(assignment, '=');
 	const struct param *param;
 	__u32 values[PARAM_VALUES_MAX];
-	char *list;
+	char *list AUTO_FREE = NULL;
 	int ret;
 
 	if (!eq || eq == assignment)
@@ -280,7 +278,6 @@ int param_assign(const char *assignment, struct param_set *set)
 		return refuse_key(set->algorithm, assignment, assignment, eq - assignment);
 	list = mem_copy(eq + 1);
 	ret = assign_list(param, eq + 1, list, values);
-	free(list);
 	if (!ret)
 		memcpy(&set->value[param->first], values, param->n * sizeof(*values));
 	return ret;

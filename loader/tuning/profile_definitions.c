@@ -67,8 +67,7 @@ int profile_definitions_begin(struct profile_definitions *defs, const char *orig
 		*def = begun;
 		return EXIT_DONE;
 	}
-	defs->def = mem_grow(defs->def, defs->n, sizeof(*defs->def));
-	defs->def[defs->n++] = begun;
+	MEM_ADD(defs->def, defs->n) = begun;
 	return EXIT_DONE;
 }
 
@@ -80,16 +79,12 @@ static void set_text(char **text, const char *value)
 
 static int check_keys(const struct algorithm *algorithm, const char *keys)
 {
-	char *list = mem_copy(keys), *rest = list, *key;
-	int ret = EXIT_DONE;
+	char *list AUTO_FREE = mem_copy(keys), *rest = list, *key;
 
-	while (!ret && (key = strsep(&rest, " "))) {
-		if (!*key || param_find(algorithm, key, strlen(key)))
-			continue;
-		ret = err_usage("needs: no parameter is called %s", key);
-	}
-	free(list);
-	return ret;
+	while ((key = strsep(&rest, " ")))
+		if (*key && !param_find(algorithm, key, strlen(key)))
+			return err_usage("needs: no parameter is called %s", key);
+	return EXIT_DONE;
 }
 
 int profile_definitions_line(struct profile_definitions *defs, const char *section, const char *key,
@@ -174,8 +169,7 @@ static void merge(struct profile_definitions *all, struct profile_definitions *f
 		struct profile_definition *def = profile_definitions_find(all, file->def[i].name);
 
 		if (!def) {
-			all->def = mem_grow(all->def, all->n, sizeof(*all->def));
-			def = &all->def[all->n++];
+			def = &MEM_ADD(all->def, all->n);
 			*def = (struct profile_definition){};
 		}
 		free_def(def);
@@ -187,32 +181,28 @@ static void merge(struct profile_definitions *all, struct profile_definitions *f
 /* A file with a mistake must not hide the others. */
 static void read_directory(struct profile_definitions *defs)
 {
-	glob_t found;
+	glob_t found AUTO(globfree);
 
 	ini_files_find(PROFILES_DIR "/*.ini", &found);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct profile_definitions file = { .algorithm = defs->algorithm };
+		struct profile_definitions file AUTO(
+			profile_definitions_free) = { .algorithm = defs->algorithm };
 
 		if (!read_file(found.gl_pathv[i], &file, true))
 			merge(defs, &file);
-		profile_definitions_free(&file);
 	}
-	globfree(&found);
 }
 
 static int read_built_in(struct profile_definitions *defs)
 {
 	struct reader r = { defs, BUILT_IN, .algorithm = defs->algorithm->name };
 	struct embedded text = embedded_profiles(defs->algorithm);
-	FILE *f;
-	int ret;
+	FILE *f AUTO_FCLOSE = NULL;
 
 	if (text.begin == text.end)
 		return EXIT_DONE;
 	f = mem_need(fmemopen((void *)text.begin, text.end - text.begin, "r"));
-	ret = ini_file_read(f, BUILT_IN, &reader_ops, &r);
-	fclose(f);
-	return ret;
+	return ini_file_read(f, BUILT_IN, &reader_ops, &r);
 }
 
 int profile_definitions_known(const struct algorithm *algorithm, struct profile_definitions *defs)
@@ -232,14 +222,13 @@ void profile_definitions_suggest(const struct profile_definitions *defs, const c
 	size_t best = 0;
 
 	for (size_t i = 0; i < n_algorithms; i++) {
-		struct profile_definitions others = {};
+		struct profile_definitions others AUTO(profile_definitions_free) = {};
 
 		if (algorithms[i] == defs->algorithm)
 			continue;
 		if (!profile_definitions_known(algorithms[i], &others) &&
 		    profile_definitions_find(&others, name))
 			remedy("%s is a profile of %s", name, algorithms[i]->name);
-		profile_definitions_free(&others);
 	}
 	for (size_t i = 0; i < defs->n; i++)
 		if (text_is_nearer(name, defs->def[i].name, &best))
@@ -266,18 +255,16 @@ static bool has_value(const struct profile_definition *def, const char *key)
 /* n < 0: the profile's own values count too. */
 static int check_needs(const struct profile_definition *def, int n, const char *const *assignments)
 {
-	char *list = mem_copy(def->needs), *rest = list, *key;
-	int ret = EXIT_DONE;
+	char *list AUTO_FREE = mem_copy(def->needs), *rest = list, *key;
 
-	while (!ret && (key = strsep(&rest, " "))) {
+	while ((key = strsep(&rest, " "))) {
 		if (!*key || is_assigned(key, n, assignments) || (n < 0 && has_value(def, key)))
 			continue;
 		err("%s: needs a value for %s", def->name, key);
 		remedy("add %s=VALUE; no default fits every path", key);
-		ret = EXIT_USAGE;
+		return EXIT_USAGE;
 	}
-	free(list);
-	return ret;
+	return EXIT_DONE;
 }
 
 int profile_definition_complete(const struct profile_definition *def)
@@ -338,7 +325,7 @@ int profile_definitions_base(struct profile_definitions *defs, const char *secti
 {
 	struct profile_definition *def = profile_definitions_find(defs, section);
 	const struct profile_definition *from;
-	struct profile_definitions known = {};
+	struct profile_definitions known AUTO(profile_definitions_free) = {};
 	int ret;
 
 	if (param_set_changed(&def->params))
@@ -348,7 +335,6 @@ int profile_definitions_base(struct profile_definitions *defs, const char *secti
 		def->params = from->params;
 		set_text(&def->needs, from->needs);
 	}
-	profile_definitions_free(&known);
 	return ret;
 }
 
@@ -356,13 +342,8 @@ int profile_params(const struct algorithm *algorithm, const char *base, int n,
 		   const char *const *assignments, struct param_set *p)
 {
 	const struct profile_definition *def = NULL;
-	struct profile_definitions defs = {};
-	int ret = EXIT_DONE;
+	struct profile_definitions defs AUTO(profile_definitions_free) = {};
+	int ret = base ? find_base(algorithm, base, &defs, &def) : EXIT_DONE;
 
-	if (base)
-		ret = find_base(algorithm, base, &defs, &def);
-	if (!ret)
-		ret = profile_definition_params(algorithm, def, n, assignments, p);
-	profile_definitions_free(&defs);
-	return ret;
+	return ret ? ret : profile_definition_params(algorithm, def, n, assignments, p);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,42 +16,48 @@ int profile_map_open_maps(const struct algorithm *algorithm, int params_fd, int 
 			  __u32 params_size, struct profile_map *ps)
 {
 	struct bpf_map_info info;
+	void *head;
 	int error;
 
-	ps->algorithm = algorithm;
-	ps->params_size = params_size;
-	ps->clamped_fd = clamped_fd;
-	ps->size = sizeof(*ps->head) + 2ul * BBR_PROFILES * params_size;
-	ps->head = mmap(NULL, ps->size, PROT_READ | PROT_WRITE, MAP_SHARED, params_fd, 0);
-	if (ps->head == MAP_FAILED)
+	*ps = (struct profile_map){
+		.algorithm = algorithm,
+		.size = sizeof(*ps->head) + 2ul * BBR_PROFILES * params_size,
+		.clamped_fd = clamped_fd,
+		.params_size = params_size,
+	};
+	if (clamped_fd >= 0) {
+		/* The parts of its value end in parameters, so its size depends on the version. */
+		error = map_info(clamped_fd, &info);
+		if (error)
+			return err_bpf(error, "cannot get the size of the program's profiles");
+		ps->clamped_size = info.value_size;
+	}
+	head = mmap(NULL, ps->size, PROT_READ | PROT_WRITE, MAP_SHARED, params_fd, 0);
+	if (head == MAP_FAILED)
 		return err_bpf(errno, "cannot map the instance's profiles");
-	if (clamped_fd < 0)
-		return EXIT_DONE;
-	/* The parts of the program's map end in parameters, so their size depends on its version. */
-	error = map_info(clamped_fd, &info);
-	ps->clamped_size = info.value_size;
-	return error ? err_bpf(error, "cannot get the size of the program's profiles") : EXIT_DONE;
+	ps->head = head;
+	return EXIT_DONE;
 }
 
 int profile_map_open(const struct instance *inst, struct profile_map *ps)
 {
-	int ret, params_fd = instance_map(inst->params_id);
+	int ret, params_fd AUTO_CLOSE = instance_map(inst->params_id);
 	int clamped_fd = params_fd < 0 ? params_fd : instance_map(inst->clamped_id);
 
+	*ps = (struct profile_map){};
 	if (clamped_fd < 0)
-		ret = err_bpf(clamped_fd, "cannot open the instance's profiles");
-	else
-		ret = profile_map_open_maps(inst->algorithm, params_fd, clamped_fd,
-					    inst->abi.params_size, ps);
-	if (params_fd >= 0)
-		close(params_fd);
-	if (ret && clamped_fd >= 0)
+		return err_bpf(clamped_fd, "cannot open the instance's profiles");
+	ret = profile_map_open_maps(inst->algorithm, params_fd, clamped_fd, inst->abi.params_size,
+				    ps);
+	if (ret)
 		close(clamped_fd);
 	return ret;
 }
 
 void profile_map_close(struct profile_map *ps)
 {
+	if (!ps->head)
+		return;
 	munmap(ps->head, ps->size);
 	close(ps->clamped_fd);
 }
@@ -115,17 +120,16 @@ int profile_get(const struct profile_map *ps, const char *name, int *index)
 
 int profile_connections(const struct profile_map *ps, long long connections[BBR_PROFILES])
 {
-	char *clamped = mem_new(1, ps->clamped_size);
+	char *clamped AUTO_FREE = mem_new(1, ps->clamped_size);
 	struct bbr_clamped_head head;
-	int error;
 
-	error = bpf_map_lookup_elem(ps->clamped_fd, &(int){ 0 }, clamped) ? -errno : 0;
-	for (int i = 0; !error && i < BBR_PROFILES; i++) {
+	if (bpf_map_lookup_elem(ps->clamped_fd, &(int){ 0 }, clamped))
+		return -errno;
+	for (int i = 0; i < BBR_PROFILES; i++) {
 		memcpy(&head, clamped + ps->clamped_size / BBR_PROFILES * i, sizeof(head));
 		connections[i] = head.connections > 0 ? head.connections : 0;
 	}
-	free(clamped);
-	return error;
+	return 0;
 }
 
 int profile_free_place(const struct profile_map *ps, const struct bbr_profiles_head *also)
@@ -176,21 +180,15 @@ void profile_init(struct profile_map *ps, int index, const char *name, const str
  */
 int profile_wait(void)
 {
+	int inner AUTO_CLOSE = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bbrctl_inner", 4, 4, 1, NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .inner_map_fd = inner);
 	static const __u32 key;
-	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	int inner, outer, error = 0;
+	int outer AUTO_CLOSE = -1;
 
-	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bbrctl_inner", 4, 4, 1, NULL);
 	if (inner < 0)
 		return -errno;
-	opts.inner_map_fd = inner;
 	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "bbrctl_grace", 4, 4, 1, &opts);
-	if (outer < 0 || bpf_map_update_elem(outer, &key, &inner, BPF_ANY))
-		error = -errno;
-	if (outer >= 0)
-		close(outer);
-	close(inner);
-	return error;
+	return outer < 0 || bpf_map_update_elem(outer, &key, &inner, BPF_ANY) ? -errno : 0;
 }
 
 __u32 profile_write_ahead(const struct profile_map *ps, int index, const struct param_set *p)

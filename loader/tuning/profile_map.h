@@ -28,7 +28,7 @@ struct profile_map {
 
 /*
  * Opens those of an instance, or of an object that is loaded but not registered (which has no
- * connections yet: clamped_fd may be -1).
+ * connections yet: clamped_fd may be -1). One that failed may be closed, too, and so may zeros.
  */
 int profile_map_open(const struct instance *inst, struct profile_map *ps);
 int profile_map_open_maps(const struct algorithm *algorithm, int params_fd, int clamped_fd,

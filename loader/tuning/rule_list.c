@@ -22,7 +22,7 @@ void rule_list_free(struct rule_list *rules)
 
 int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 {
-	struct rule_lookup lookup;
+	struct rule_lookup lookup AUTO(rule_lookup_close);
 	int error = rule_lookup_open(&lookup, inst);
 
 	*rules = (struct rule_list){ .rule = mem_new(1, sizeof(*rules->rule)) };
@@ -39,7 +39,6 @@ int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 	}
 	if (error)
 		rule_list_free(rules);
-	rule_lookup_close(&lookup);
 	return error;
 }
 
@@ -163,7 +162,7 @@ static struct bbr_rule *sort(const struct rule_list *rules)
 
 void rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second)
 {
-	struct bbr_rule *sorted = sort(rules);
+	struct bbr_rule *sorted AUTO_FREE = sort(rules);
 
 	*first = *second = 0;
 	for (__u32 i = 1; i < rules->n && *first == *second; i++) {
@@ -172,7 +171,6 @@ void rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *se
 		*first = sorted[i - 1].order;
 		*second = sorted[i].order;
 	}
-	free(sorted);
 }
 
 /* Puts the terms of the rules that have more than the trie can look up; *n: entries. */
@@ -220,7 +218,7 @@ static int put_path(int fd, const struct bbr_rule *rule)
 
 static int fill_trie(int fd, const struct rule_list *rules)
 {
-	struct bbr_rule *sorted = sort(rules);
+	struct bbr_rule *sorted AUTO_FREE = sort(rules);
 	struct bbr_rule index = { .profile = rules->n };
 	int error = 0;
 
@@ -235,10 +233,7 @@ static int fill_trie(int fd, const struct rule_list *rules)
 		error = put_chains(fd, sorted, rules->n);
 	if (!error)
 		error = put_terms(fd, rules, &index.mark);
-	if (!error)
-		error = put(fd, rule_special_key(BBR_RULE_INDEX, 0), &index);
-	free(sorted);
-	return error;
+	return error ? error : put(fd, rule_special_key(BBR_RULE_INDEX, 0), &index);
 }
 
 int rule_trie_make(const struct rule_list *rules)
@@ -281,7 +276,7 @@ int rule_list_error(int error)
 
 int rule_list_write_map(int outer_fd, const struct rule_list *rules)
 {
-	int error = 0, fd = rules->n ? rule_trie_make(rules) : -1;
+	int error = 0, fd AUTO_CLOSE = rules->n ? rule_trie_make(rules) : -1;
 
 	if (rules->n && fd < 0)
 		error = fd;
@@ -289,20 +284,16 @@ int rule_list_write_map(int outer_fd, const struct rule_list *rules)
 		error = bpf_map_update_elem(outer_fd, &place, &fd, BPF_ANY) ? -errno : 0;
 	else if (bpf_map_delete_elem(outer_fd, &place) && errno != ENOENT)
 		error = -errno;
-	if (fd >= 0)
-		close(fd);
 	return error ? rule_list_error(error) : EXIT_DONE;
 }
 
 int rule_list_write(const struct instance *inst, const struct rule_list *rules)
 {
-	int ret, outer = instance_map(inst->rules_id);
+	int outer AUTO_CLOSE = instance_map(inst->rules_id);
 
 	if (outer < 0)
 		return err_bpf(outer, "cannot open the instance's rules");
-	ret = rule_list_write_map(outer, rules);
-	close(outer);
-	return ret;
+	return rule_list_write_map(outer, rules);
 }
 
 int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct bbr_rule *rule)

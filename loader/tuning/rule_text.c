@@ -8,7 +8,7 @@
 #include <net/if.h>
 
 #include "bpf_bbr/rules.h"
-#include "cgroup/pods.h"
+#include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "kernel/rule_lookup.h"
@@ -232,36 +232,29 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 /* A file's cgroup is that of this path, whenever it is there; only the root always is. */
 static int add_path(struct bbr_rule *rule, const char *path)
 {
-	char *place, *below, *mount, *full;
+	char *place AUTO_FREE = NULL, *below AUTO_FREE = NULL, *mount AUTO_FREE = NULL;
+	char *full AUTO_FREE = NULL;
 	struct bbr_term term;
 	int error, ret = cgroup_place("--cgroup", path, &place, &below);
 
 	if (ret)
 		return ret;
 	if (!*below) {
-		free(place);
-		free(below);
 		rule->fields |= BBR_RULE_CGROUP;
 		return cgroup_id("--cgroup", path, &rule->cgroup);
 	}
 	mount = cgroup_mount();
 	full = mem_format("%s/%s", place + strlen(mount), below);
 	error = cgroup_path_term(mount, full + 1, &term);
-	if (error) {
-		ret = err_bpf(error, path);
-	} else if (rule->n_more == BBR_RULE_MORE) {
-		ret = err_usage(
+	if (error)
+		return err_bpf(error, path);
+	if (rule->n_more == BBR_RULE_MORE)
+		return err_usage(
 			"rule: --cgroup is one of more than %d of --src, --dev and --not-...",
 			BBR_RULE_MORE);
-	} else {
-		rule->more[rule->n_more++] = term;
-		rule->path = rule_path(full);
-	}
-	free(mount);
-	free(full);
-	free(place);
-	free(below);
-	return ret;
+	rule->more[rule->n_more++] = term;
+	rule->path = rule_path(full);
+	return EXIT_DONE;
 }
 
 int rule_parse_line(char *line, struct rule_line *parsed)

@@ -269,16 +269,14 @@ static int run(const struct code *c)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, load, .prog_flags = BPF_F_SLEEPABLE);
 	LIBBPF_OPTS(bpf_test_run_opts, test);
-	int error, fd = bpf_prog_load(BPF_PROG_TYPE_SYSCALL, "bbrctl_switch", "GPL", c->insn, c->n,
-				      &load);
+	int fd AUTO_CLOSE =
+		bpf_prog_load(BPF_PROG_TYPE_SYSCALL, "bbrctl_switch", "GPL", c->insn, c->n, &load);
 
 	if (fd < 0)
 		return -errno;
 	/* Whoever sees a new generation sees its bank. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	error = bpf_prog_test_run_opts(fd, &test) ? -errno : (int)test.retval;
-	close(fd);
-	return error;
+	return bpf_prog_test_run_opts(fd, &test) ? -errno : (int)test.retval;
 }
 
 int tuning_switch(const struct tuning_change *change, size_t n)
@@ -297,17 +295,13 @@ int tuning_switch(const struct tuning_change *change, size_t n)
 
 int tuning_open(const char *name, bool with_rules, struct tuning *t)
 {
-	int ret = instance_get(name, &t->inst);
+	int ret;
 
-	t->rules = (struct rule_list){};
+	*t = (struct tuning){};
+	ret = instance_get(name, &t->inst);
 	if (!ret)
 		ret = profile_map_open(&t->inst, &t->profiles);
-	if (ret || !with_rules)
-		return ret;
-	ret = rule_list_read(&t->inst, &t->rules);
-	if (ret)
-		profile_map_close(&t->profiles);
-	return ret;
+	return ret || !with_rules ? ret : rule_list_read(&t->inst, &t->rules);
 }
 
 void tuning_close(struct tuning *t)

@@ -60,7 +60,7 @@ struct tuning {
 	struct rule_list rules;
 };
 
-/* Opens that of a loaded instance, perhaps without rules. EXIT_DONE: call tuning_close() later. */
+/* Opens that of a loaded instance, perhaps without rules. In any case call tuning_close() later. */
 int tuning_open(const char *name, bool with_rules, struct tuning *t);
 void tuning_close(struct tuning *t);
 

@@ -2,7 +2,6 @@
 /* bbrctl apply: makes the machine match a file, or reports what differs. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/err.h"
 #include "cli/json.h"
@@ -13,7 +12,6 @@
 #include "instance/netns_default.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/undo.h"
 #include "tuning/param.h"
 #include "verbs/verbs.h"
 
@@ -124,7 +122,7 @@ static int finish(const struct applying *a, const struct instance *alive, int n)
 /* Carries out the plan. Keeps the state before it first: if it is killed, that is still right. */
 static int carry_out(struct applying *a)
 {
-	struct undo undo = {};
+	struct undo undo AUTO(undo_free) = {};
 	bool keeps = a->keeps && undo_make(&a->undo, &a->wanted, &a->found, &a->plan, &undo);
 	int ret;
 
@@ -133,27 +131,25 @@ static int carry_out(struct applying *a)
 	ret = plan_carry_out(&a->plan, &a->found);
 	if (ret && keeps)
 		undo_write(&a->undo);
-	undo_free(&undo);
 	return ret;
 }
 
 static int change(struct applying *a)
 {
-	struct instance *alive = NULL;
-	int n = 0, ret = plan_refuse_use(&a->plan);
+	struct instance *alive AUTO_FREE = NULL;
+	int n, ret = plan_refuse_use(&a->plan);
 
-	if (!ret)
-		n = instance_list_alive(&alive);
+	if (ret)
+		return ret;
+	n = instance_list_alive(&alive);
 	if (n < 0)
-		ret = err_bpf(n, "cannot list instances");
-	if (!ret)
-		ret = carry_out(a);
-	if (!ret) {
-		ret = finish(a, alive, n);
-		if (ret)
-			remedy("all changes were made; run bbrctl apply again for the rest");
-	}
-	free(alive);
+		return err_bpf(n, "cannot list instances");
+	ret = carry_out(a);
+	if (ret)
+		return ret;
+	ret = finish(a, alive, n);
+	if (ret)
+		remedy("all changes were made; run bbrctl apply again for the rest");
 	return ret;
 }
 
@@ -229,43 +225,36 @@ static int hold(struct applying *held, const sigset_t *ends)
 /* How many steps lead from the machine as it is now to what the default files ask for; -1: unknown. */
 static int steps_to_default(const char *only, const struct machine *file)
 {
-	struct machine now;
-	struct plan plan = {};
-	int n = -1;
+	struct machine now AUTO(machine_free) = {};
+	struct plan plan AUTO(plan_free) = {};
 
-	if (!machine_kernel_read(only, file, &now)) {
-		plan_make(file, &now, only, false, &plan);
-		n = plan.n;
-	}
-	plan_free(&plan);
-	machine_free(&now);
-	return n;
+	if (machine_kernel_read(only, file, &now))
+		return -1;
+	plan_make(file, &now, only, false, &plan);
+	return plan.n;
 }
 
 /* After an undo: what the next boot does to it. */
 static void say_next_boot(const struct applying *a)
 {
-	struct machine file = {};
+	struct machine file AUTO(machine_free) = {};
 
-	if (!machine_file_exists() || machine_file_read(NULL, NULL, &file)) {
-		/* Nothing is applied at boot, or it has printed why not. */
-	} else if (!a->only && undo_is_after(&a->undo, &file)) {
+	if (!machine_file_exists() || machine_file_read(NULL, NULL, &file))
+		return; /* Nothing is applied at boot, or it has printed why not. */
+	if (!a->only && undo_is_after(&a->undo, &file)) {
 		err("%s: still has the undone change; bpf-bbr.service will not make it, not even "
-		    "at "
-		    "a boot, until the file changes",
+		    "at a boot, until the file changes",
 		    machine_file_default);
 		remedy("bbrctl apply makes it; so does a second bbrctl apply --undo");
-	} else {
-		if (a->only)
-			machine_narrow(&file, a->only);
-		if (steps_to_default(a->only, &file) > 0) {
-			err("%s: asks for something else, which the next boot makes",
-			    machine_file_default);
-			remedy("change it: bbrctl apply --diff shows the differences, bbrctl save "
-			       "prints this state");
-		}
+		return;
 	}
-	machine_free(&file);
+	if (a->only)
+		machine_narrow(&file, a->only);
+	if (steps_to_default(a->only, &file) <= 0)
+		return;
+	err("%s: asks for something else, which the next boot makes", machine_file_default);
+	remedy("change it: bbrctl apply --diff shows the differences, bbrctl save prints this "
+	       "state");
 }
 
 /* Restores the state before the last apply, or the second time the one after it. */
@@ -337,10 +326,9 @@ static int apply_as_asked(struct applying *a)
 		ret = opt->undo ? undo(a) : apply(a);
 	if (!ret && opt->hold)
 		return hold(a, &ends);
-	if (!ret && a->plan.has_left_defaults) {
-		err("all changes were made, but not in the network namespaces named above");
-		return EXIT_REFUSED;
-	}
+	if (!ret && a->plan.has_left_defaults)
+		return err_refused(
+			"all changes were made, but not in the network namespaces named above");
 	n = a->plan.n + a->plan.n_waiting;
 	if (ret || !opt->check || !n)
 		return ret;

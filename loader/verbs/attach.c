@@ -2,13 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
-#include "experiment/running/running.h"
 #include "experiment/handle.h"
 #include "kernel/instance.h"
 #include "cli/json.h"
@@ -25,10 +23,9 @@
  */
 static int open_cgroup(const struct options *opt, struct attachment *at, int *fd)
 {
-	char *below = NULL;
+	char *below AUTO_FREE = NULL;
 	int ret;
 
-	*at = (struct attachment){};
 	if (opt->stay)
 		ret = cgroup_place("--cgroup", opt->filter.cgroup, &at->place, &below);
 	else
@@ -36,14 +33,11 @@ static int open_cgroup(const struct options *opt, struct attachment *at, int *fd
 	if (ret)
 		return ret;
 	at->path = below && *below ? mem_format("%s/%s", at->place, below) : mem_copy(at->place);
-	free(below);
 	strcpy(at->name, opt->name);
 	*fd = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd >= 0)
 		return EXIT_DONE;
-	err("--cgroup %s: cannot be opened: %s", at->place, strerror(errno));
-	attachment_free(at);
-	return EXIT_REFUSED;
+	return err_refused("--cgroup %s: cannot be opened: %s", at->place, strerror(errno));
 }
 
 static void print_done(const struct options *opt, const struct attachment *at, const char *done)
@@ -73,7 +67,7 @@ static void print_done(const struct options *opt, const struct attachment *at, c
  */
 static int find_attached(const char *path, struct attachment *found)
 {
-	struct attachment *list;
+	struct attachment *list AUTO_FREE = NULL;
 	int n = attachments_list(&list), is_found = 0;
 
 	for (int i = 0; i < n; i++)
@@ -83,13 +77,12 @@ static int find_attached(const char *path, struct attachment *found)
 		} else {
 			attachment_free(&list[i]);
 		}
-	free(n < 0 ? NULL : list);
 	return n < 0 ? n : is_found;
 }
 
 static int refuse_if_attached(const struct options *opt, const char *path)
 {
-	struct attachment found;
+	struct attachment found AUTO(attachment_free) = {};
 	int ret, n = find_attached(path, &found);
 	bool stays;
 
@@ -101,7 +94,6 @@ static int refuse_if_attached(const struct options *opt, const char *path)
 	if (ret == EXIT_REFUSED || stays != opt->stay)
 		remedy("detach it first: bbrctl detach --cgroup %s --name %s",
 		       text_shell_word(path), found.name);
-	attachment_free(&found);
 	return ret;
 }
 
@@ -126,28 +118,28 @@ static struct bbr_rule rule_of(__u64 cgroup)
  */
 static int add_rule(const struct options *opt, __u64 cgroup, bool *added)
 {
+	struct tuning t AUTO(tuning_close);
 	struct bbr_rule rule = rule_of(cgroup);
-	struct tuning t;
 	int index, place, ret = tuning_open(opt->name, true, &t);
 
 	if (ret)
 		return ret;
 	place = rule_list_find(&t.rules, &rule);
 	ret = profile_get(&t.profiles, opt->profile, &index);
+	if (ret)
+		return ret;
 	rule.profile = index;
-	if (ret) {
-		/* It has printed why. */
-	} else if (place > 0 || (!place && t.rules.rule[0].profile != rule.profile)) {
+	if (place > 0 || (!place && t.rules.rule[0].profile != rule.profile)) {
 		err("rule %d already covers this cgroup", place + 1);
 		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
-		ret = EXIT_REFUSED;
-	} else if (place < 0) {
-		ret = rule_list_insert(&t.rules, 0, &rule);
-		if (!ret)
-			ret = rule_list_write(&t.inst, &t.rules);
-		*added = !ret;
+		return EXIT_REFUSED;
 	}
-	tuning_close(&t);
+	if (!place)
+		return EXIT_DONE;
+	ret = rule_list_insert(&t.rules, 0, &rule);
+	if (!ret)
+		ret = rule_list_write(&t.inst, &t.rules);
+	*added = !ret;
 	return ret;
 }
 
@@ -158,41 +150,32 @@ static int add_rule(const struct options *opt, __u64 cgroup, bool *added)
 static int delete_rule(const struct instance *inst, __u64 cgroup, struct bbr_rule *rule,
 		       int *deleted)
 {
-	struct rule_list rules;
+	struct rule_list rules AUTO(rule_list_free) = {};
 	int ret = rule_list_read(inst, &rules);
 
 	*rule = rule_of(cgroup);
-	*deleted = -1;
-	if (ret)
+	*deleted = ret ? -1 : rule_list_find(&rules, rule);
+	if (*deleted < 0)
 		return ret;
-	*deleted = rule_list_find(&rules, rule);
-	if (*deleted >= 0) {
-		*rule = rules.rule[*deleted];
-		rule_list_remove(&rules, *deleted);
-		ret = rule_list_write(inst, &rules);
-	}
-	rule_list_free(&rules);
-	return ret;
+	*rule = rules.rule[*deleted];
+	rule_list_remove(&rules, *deleted);
+	return rule_list_write(inst, &rules);
 }
 
 static int put_rule_back(const struct instance *inst, const struct bbr_rule *rule, int place)
 {
-	struct rule_list rules;
+	struct rule_list rules AUTO(rule_list_free) = {};
 	int ret = rule_list_read(inst, &rules);
 
-	if (ret)
-		return ret;
-	ret = rule_list_insert(&rules, place, rule);
 	if (!ret)
-		ret = rule_list_write(inst, &rules);
-	rule_list_free(&rules);
-	return ret;
+		ret = rule_list_insert(&rules, place, rule);
+	return ret ? ret : rule_list_write(inst, &rules);
 }
 
 static int attach(const struct options *opt, const struct instance *inst, int fd,
 		  const struct attachment *at)
 {
-	int place, prog = -1, ret = refuse_if_attached(opt, at->path);
+	int place, prog AUTO_CLOSE = -1, ret = refuse_if_attached(opt, at->path);
 	bool added = false;
 	struct bbr_rule rule;
 	__u64 id;
@@ -210,8 +193,6 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
 		ret = attach_program(prog, fd, -1, at->place);
 	if (ret && added)
 		delete_rule(inst, id, &rule, &place);
-	if (prog >= 0)
-		close(prog);
 	return ret;
 }
 
@@ -244,17 +225,16 @@ static int check_attach(const struct options *opt, const char *verb)
 	return EXIT_USAGE;
 }
 
-static int verb_attach(void *options, int argc, char **argv)
+static int verb_attach(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	struct socket_filter which = opt->filter;
-	struct attachment at;
+	struct attachment at AUTO(attachment_free) = {};
+	struct experiment_handle *experiments;
 	struct instance inst;
 	struct bbr_rule rule;
-	struct experiment_handle *experiments;
-	int fd, n, ret = check_attach(opt, argv[0]);
+	int fd AUTO_CLOSE = -1, n, ret = check_attach(opt, argv[0]);
 
-	(void)argc;
 	which.cgroup = NULL;
 	if (!ret)
 		ret = rule_parse(&which, &rule);
@@ -274,18 +254,15 @@ static int verb_attach(void *options, int argc, char **argv)
 		print_done(opt, &at, "attached to");
 		warn_of_experiments(&at, experiments, n);
 	}
-	if (n > 0)
-		experiments_free(experiments, n);
-	close(fd);
-	attachment_free(&at);
+	experiments_free(experiments, n);
 	return ret;
 }
 
 /* What is attached by this name. Returns EXIT_DONE, or another status after printing. */
 static int find_own(const struct options *opt, const char *path, struct attachment *found)
 {
+	char *there AUTO_FREE = NULL;
 	int n = find_attached(path, found), ret;
-	char *there;
 
 	if (n < 0)
 		return err_bpf(n, path);
@@ -293,16 +270,13 @@ static int find_own(const struct options *opt, const char *path, struct attachme
 		ret = cgroup_find("--cgroup", path, &there);
 		if (ret)
 			return ret;
-		free(there);
 	}
 	if (n && !strcmp(found->name, opt->name))
 		return EXIT_DONE;
 	err("%s: not attached to %s", opt->name, path);
-	if (n) {
+	if (n)
 		remedy("%s is attached: bbrctl detach --cgroup %s --name %s", found->name,
 		       text_shell_word(path), found->name);
-		attachment_free(found);
-	}
 	return EXIT_NOTHING;
 }
 
@@ -345,33 +319,24 @@ static int detach(const struct instance *inst, int prog, int fd, const struct at
 
 static int detach_found(const struct options *opt, const struct attachment *at)
 {
-	int fd = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), prog, ret;
-	struct instance *list = NULL, *inst;
+	int fd AUTO_CLOSE = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int prog AUTO_CLOSE = fd < 0 ? -errno : attachment_program(fd, at), ret;
+	struct instance *list AUTO_FREE = NULL, *inst;
 
-	prog = fd < 0 ? -errno : attachment_program(fd, at);
-	if (prog < 0) {
-		ret = err_bpf(prog, at->path);
-	} else {
-		ret = instance_with_rules(opt->name, &list, &inst);
-		if (!ret)
-			ret = detach(inst, prog, fd, at);
-		free(list);
-		close(prog);
-	}
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	if (prog < 0)
+		return err_bpf(prog, at->path);
+	ret = instance_with_rules(opt->name, &list, &inst);
+	return ret ? ret : detach(inst, prog, fd, at);
 }
 
 /* Works whether or not the instance is loaded and the cgroup is there. */
-static int verb_detach(void *options, int argc, char **argv)
+static int verb_detach(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct attachment found;
-	char *place, *below, *path;
+	struct attachment found AUTO(attachment_free) = {};
+	char *place AUTO_FREE = NULL, *below AUTO_FREE = NULL, *path AUTO_FREE = NULL;
 	int ret;
 
-	(void)argc;
 	if (!have_cgroup(opt, argv[0]))
 		return EXIT_USAGE;
 	if (privileges_take() || lock_instances())
@@ -381,15 +346,10 @@ static int verb_detach(void *options, int argc, char **argv)
 		return ret;
 	path = mem_format("%s%s%s", place, *below ? "/" : "", below);
 	ret = find_own(opt, path, &found);
-	if (!ret) {
+	if (!ret)
 		ret = detach_found(opt, &found);
-		if (!ret)
-			print_done(opt, &found, "detached from");
-		attachment_free(&found);
-	}
-	free(place);
-	free(below);
-	free(path);
+	if (!ret)
+		print_done(opt, &found, "detached from");
 	return ret;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@
 #include "kernel/kernel_types.h"
 #include "kernel/netns.h"
 #include "kernel/qdisc.h"
-#include "machine/undo.h"
+#include "machine/plan.h"
 #include "verbs/verbs.h"
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"
@@ -61,7 +60,7 @@ static void read_surroundings(struct surroundings *s)
 
 static void print_device(const struct device_qdisc *q)
 {
-	char *advice = qdisc_advice(q);
+	char *advice AUTO_FREE = qdisc_advice(q);
 
 	if (!strcmp(q->kind, "fq")) {
 		printf("  pacing on %s: by fq (flow_limit %u, %llu of %llu packets dropped)\n",
@@ -74,7 +73,6 @@ static void print_device(const struct device_qdisc *q)
 		printf("    fq costs less: %s\n", advice);
 	else
 		printf("    fq costs less, but would replace %s\n", q->kind);
-	free(advice);
 }
 
 static void print_json_check(const struct utsname *uts, const struct surroundings *s,
@@ -140,15 +138,14 @@ static void print_check(const struct utsname *uts, const struct surroundings *s)
 /* Each algorithm's object is loaded for a moment. */
 static int try_to_load(void)
 {
-	struct object obj;
 	int ret = EXIT_DONE;
 
 	for (size_t i = 0; !ret && i < n_algorithms; i++) {
+		struct object obj AUTO(object_close);
+
 		ret = object_open(NULL, algorithms[i], &obj);
-		if (ret)
-			return ret;
-		ret = object_load(&obj);
-		object_close(&obj);
+		if (!ret)
+			ret = object_load(&obj);
 	}
 	return ret;
 }
@@ -156,16 +153,13 @@ static int try_to_load(void)
 /* As bpf-bbr.service does: an undone change does not count, as long as the file still has it. */
 static int heed_undo(struct check *c)
 {
-	struct undo undo;
-	int ret = EXIT_DONE;
+	struct undo undo AUTO(undo_free);
 
-	if (!undo_read(NULL, &undo) && undo.is_undone && undo_is_after(&undo, &c->wanted)) {
-		machine_free(&c->wanted);
-		c->is_undone = true;
-		ret = undo_machine(&undo, false, &c->wanted);
-	}
-	undo_free(&undo);
-	return ret;
+	if (undo_read(NULL, &undo) || !undo.is_undone || !undo_is_after(&undo, &c->wanted))
+		return EXIT_DONE;
+	machine_free(&c->wanted);
+	c->is_undone = true;
+	return undo_machine(&undo, false, &c->wanted);
 }
 
 /*
@@ -192,8 +186,8 @@ static int read_meant(struct check *c, const char *path)
 static int verb_check(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct check c AUTO(check_free) = {};
 	struct surroundings s;
-	struct check c = {};
 	struct utsname uts;
 	int ret = read_meant(&c, argc > 1 ? argv[1] : NULL);
 
@@ -203,10 +197,8 @@ static int verb_check(void *options, int argc, char **argv)
 		ret = heed_undo(&c);
 	if (!ret)
 		ret = try_to_load();
-	if (ret) {
-		check_free(&c);
+	if (ret)
 		return ret;
-	}
 	ret = check_look(&c);
 	if (!ret)
 		check_judge(&c);
@@ -222,10 +214,7 @@ static int verb_check(void *options, int argc, char **argv)
 	qdiscs_free(s.qdisc, s.n_qdiscs);
 	if (!ret && c.n_off)
 		ret = err_nothing("%zu finding%s", c.n_off, plural(c.n_off));
-	if (c.is_partial)
-		ret = EXIT_REFUSED;
-	check_free(&c);
-	return ret;
+	return c.is_partial ? EXIT_REFUSED : ret;
 }
 
 BBRCTL_VERB(check, "check", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[FILE]",

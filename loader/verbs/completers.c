@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/completion.h"
+#include "cli/err.h"
 #include "cli/privileges.h"
 #include "descriptor.h"
 #include "kernel/completers.h"
@@ -41,14 +42,13 @@ static void add_units(const struct completion *c)
 /* Labels of the arms of running experiments. */
 static void add_arms(const struct completion *c)
 {
-	struct experiment_handle *list;
+	struct experiment_handle *list = NULL;
 	int n = privileges_take() ? 0 : experiments_list(&list);
 
 	for (int i = 0; i < n; i++)
 		for (__u32 k = 0; k < list[i].config.arms; k++)
 			completion_add(c, list[i].config.arm[k].label, list[i].config.name);
-	if (n > 0)
-		experiments_free(list, n);
+	experiments_free(list, n);
 }
 
 /* `start` names a new experiment: there is nothing to complete. */
@@ -81,20 +81,19 @@ static void add_assignments(const struct completion *c)
 /* Profiles that an instance can get. */
 static void add_known_profiles(const struct completion *c)
 {
-	struct profile_definitions defs = {};
+	struct profile_definitions defs AUTO(profile_definitions_free) = {};
 
 	profile_definitions_known(algorithm_of(c), &defs);
 	for (size_t i = 0; i < defs.n; i++)
 		completion_add(c, defs.def[i].name, defs.def[i].about);
-	profile_definitions_free(&defs);
 }
 
 /* Profiles that the instance on the command line has. */
 static void add_profiles(const struct completion *c)
 {
 	const char *instance = completion_option(c, "name");
+	struct profile_map profiles AUTO(profile_map_close) = {};
 	char name[BBR_PROFILE_NAME_LEN];
-	struct profile_map profiles;
 	struct instance inst;
 
 	if (!strcmp(completion_verb(c), "profile add")) {
@@ -110,7 +109,6 @@ static void add_profiles(const struct completion *c)
 		if (name[0])
 			completion_add(c, name, "");
 	}
-	profile_map_close(&profiles);
 }
 
 static void add_known_profiles_and_files(const struct completion *c)

@@ -22,7 +22,6 @@
 #include "kernel/netns.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/undo.h"
 #include "self/lock.h"
 #include "verbs/verbs.h"
 
@@ -193,9 +192,9 @@ static void print_followed(const struct following *f, const struct plan *plan)
 /* Of instances that are loaded. Prints what the kernel refuses. */
 static int make_again(struct following *f, const struct machine *wanted)
 {
-	struct machine found;
+	struct machine found AUTO(machine_free);
 	struct machine_instance *goal = NULL;
-	struct plan plan = {};
+	struct plan plan AUTO(plan_free) = {};
 	int ret = machine_kernel_read(f->only, wanted, &found);
 
 	if (!ret) {
@@ -209,9 +208,7 @@ static int make_again(struct following *f, const struct machine *wanted)
 		if (!ret)
 			print_followed(f, &plan);
 	}
-	plan_free(&plan);
 	free_goals(goal, goal ? found.n_instances : 0);
-	machine_free(&found);
 	return ret;
 }
 
@@ -221,8 +218,8 @@ static int make_again(struct following *f, const struct machine *wanted)
  */
 static int make_as_applied(struct following *f)
 {
-	struct machine before = {};
-	struct undo undo;
+	struct machine before AUTO(machine_free) = {};
+	struct undo undo AUTO(undo_free);
 	int ret = EXIT_DONE;
 
 	undo_read(f->only, &undo);
@@ -230,8 +227,6 @@ static int make_as_applied(struct following *f)
 		ret = make_again(f, f->wanted);
 	else if (undo_is_after(&undo, f->wanted) && !undo_machine(&undo, false, &before))
 		ret = make_again(f, &before);
-	undo_free(&undo);
-	machine_free(&before);
 	return ret;
 }
 
@@ -313,7 +308,7 @@ static int ms_until_due(const struct following *f)
 /* Waits until it is time to look again. Returns EXIT_DONE, ENDED after a signal, or EXIT_REFUSED. */
 static int wait_until_due(struct following *f)
 {
-	struct pollfd *fds = mem_new(f->n + 2, sizeof(*fds));
+	struct pollfd *fds AUTO_FREE = mem_new(f->n + 2, sizeof(*fds));
 	struct signalfd_siginfo taken;
 	int ret = EXIT_DONE;
 
@@ -337,7 +332,6 @@ static int wait_until_due(struct following *f)
 			set_due(f, is_calm(f) ? PAUSE_MS : f->pause_ms);
 	}
 	f->due_ns = 0;
-	free(fds);
 	return ret;
 }
 

@@ -24,16 +24,14 @@
 /* Writes the default profile of an object that is not in use yet. */
 static int write_params(const struct object *obj, const struct param_set *p)
 {
-	struct profile_map profiles;
+	struct profile_map profiles AUTO(profile_map_close);
 	int ret = profile_map_open_maps(obj->algorithm, object_map(obj->bpf, BBR_MAP_PARAMS), -1,
 					obj->abi.params_size, &profiles);
 
-	if (ret)
-		return ret;
-	ret = profile_check_known(&profiles, p);
+	if (!ret)
+		ret = profile_check_known(&profiles, p);
 	if (!ret)
 		profile_init(&profiles, 0, BBR_PROFILE_DEFAULT, p);
-	profile_map_close(&profiles);
 	return ret;
 }
 
@@ -142,16 +140,13 @@ static int check_algorithm(const struct options *opt, const struct object *obj)
 /* True if its default profile has these parameters. */
 static bool has_params(const struct instance *inst, const struct param_set *p)
 {
+	struct profile_map map AUTO(profile_map_close) = {};
 	struct param_set now;
-	struct profile_map map;
-	bool same;
 
 	if (!inst->supported || inst->algorithm != p->algorithm || profile_map_open(inst, &map))
 		return false;
 	profile_read(&map, 0, &now);
-	same = param_set_equal(&now, p);
-	profile_map_close(&map);
-	return same;
+	return param_set_equal(&now, p);
 }
 
 /* What the command line asks of the instance, and the loaded one does not have; NULL: nothing. */
@@ -245,13 +240,12 @@ static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	struct options *opt = options;
 	const struct algorithm *algorithm = NULL;
-	struct object obj;
+	struct object obj AUTO(object_close) = {};
 	int ret = EXIT_DONE;
 
 	if (opt->netns && !opt->make_default) {
 		err("load: --netns needs --default: it names the namespace where the instance "
-		    "becomes the "
-		    "default");
+		    "becomes the default");
 		remedy("the instance itself is available in all network namespaces");
 		return EXIT_USAGE;
 	}
@@ -259,11 +253,7 @@ static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
 		ret = algorithm_option(opt, &algorithm);
 	if (!ret)
 		ret = object_open(opt->object, algorithm, &obj);
-	if (ret)
-		return ret;
-	ret = load_object(opt, &obj);
-	object_close(&obj);
-	return ret;
+	return ret ? ret : load_object(opt, &obj);
 }
 
 static const struct option_def load_options[] = {

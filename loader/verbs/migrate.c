@@ -32,13 +32,13 @@ static int take_names(const struct options *opt, struct migrate_config *config)
 static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
-	struct migration m = {
+	struct migration m AUTO(migration_free) = {
 		.netns = opt->netns,
 		.all_netns = opt->all_netns,
 		.config = { .listeners = opt->listeners, .dry_run = opt->dry_run },
 	};
 	struct json j;
-	int ret;
+	int judged, ret;
 
 	ret = opt->netns && opt->all_netns ? refuse("--netns and --all-netns exclude each other") :
 					     take_names(opt, &m.config);
@@ -53,21 +53,17 @@ static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 	ret = migration_run(&m);
 	if (!ret && !opt->netns && !opt->all_netns)
 		migration_count_others(&m);
-	if (!ret || m.n) {
-		int judged;
-
-		if (opt->json) {
-			json_begin_pretty(&j, stdout);
-			migration_add_json(&j, &m);
-			json_end(&j);
-		} else {
-			migration_print(&m);
-		}
-		judged = migration_judge(&m);
-		ret = ret ? ret : judged;
+	if (ret && !m.n)
+		return ret;
+	if (opt->json) {
+		json_begin_pretty(&j, stdout);
+		migration_add_json(&j, &m);
+		json_end(&j);
+	} else {
+		migration_print(&m);
 	}
-	migration_free(&m);
-	return ret;
+	judged = migration_judge(&m);
+	return ret ? ret : judged;
 }
 
 static const struct option_def migrate_options[] = {

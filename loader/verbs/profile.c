@@ -72,69 +72,58 @@ static int read_definition(const struct options *opt, const struct algorithm *al
 			   struct param_set *p)
 {
 	const struct profile_definition *def = NULL;
-	struct profile_definitions defs = {};
-	int ret;
+	struct profile_definitions defs AUTO(profile_definitions_free) = {};
+	int ret = opt->profile ? profile_definitions_file(opt->profile, algorithm, &defs) :
+				 profile_definitions_known(algorithm, &defs);
 
-	ret = opt->profile ? profile_definitions_file(opt->profile, algorithm, &defs) :
-			     profile_definitions_known(algorithm, &defs);
 	if (ret == EXIT_USAGE && opt->profile && access(opt->profile, F_OK))
 		remedy("here --profile takes a file; bbrctl profile copy PROFILE NEW copies one");
-	if (!ret)
-		def = profile_definitions_find(&defs, name);
-	if (!ret && !def && (opt->profile || !n)) {
+	if (ret)
+		return ret;
+	def = profile_definitions_find(&defs, name);
+	if (!def && (opt->profile || !n)) {
 		err("%s: %s%s", name, opt->profile ? "is not in " : "unknown profile",
 		    opt->profile ? opt->profile : "");
 		profile_definitions_suggest(&defs, name);
 		remedy("bbrctl profile list shows the known ones; a new one needs KEY=VALUE...");
-		ret = EXIT_USAGE;
+		return EXIT_USAGE;
 	}
-	if (!ret)
-		ret = profile_definition_params(algorithm, def, n, assignments, p);
-	profile_definitions_free(&defs);
-	return ret;
+	return profile_definition_params(algorithm, def, n, assignments, p);
 }
 
 static int verb_profile_add(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct tuning t AUTO(tuning_close) = {};
 	struct param_set p;
-	struct tuning t;
 	int ret;
 
 	if (!profile_name_is_valid(argv[1]) || param_check_assignments_early(argc - 2, argv + 2))
 		return EXIT_USAGE;
 	ret = open_tuning(opt, true, false, &t);
-	if (ret)
-		return ret;
-	ret = read_definition(opt, t.inst.algorithm, argv[1], argc - 2,
-			      (const char *const *)argv + 2, &p);
 	if (!ret)
-		ret = add(opt, argv[1], &p, &t);
-	tuning_close(&t);
-	return ret;
+		ret = read_definition(opt, t.inst.algorithm, argv[1], argc - 2,
+				      (const char *const *)argv + 2, &p);
+	return ret ? ret : add(opt, argv[1], &p, &t);
 }
 
 static int verb_profile_copy(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct tuning t AUTO(tuning_close) = {};
 	struct param_set p;
-	struct tuning t;
 	int from, ret;
 
 	if (!profile_name_is_valid(argv[2]) || param_check_assignments_early(argc - 3, argv + 3))
 		return EXIT_USAGE;
 	ret = open_tuning(opt, true, false, &t);
-	if (ret)
-		return ret;
-	ret = profile_get(&t.profiles, argv[1], &from);
+	if (!ret)
+		ret = profile_get(&t.profiles, argv[1], &from);
 	if (!ret)
 		profile_read(&t.profiles, from, &p);
 	for (int i = 3; !ret && i < argc; i++)
 		ret = param_assign(argv[i], &p);
-	if (!ret)
-		ret = add(opt, argv[2], &p, &t);
-	tuning_close(&t);
-	return ret;
+	return ret ? ret : add(opt, argv[2], &p, &t);
 }
 
 static int delete(const struct options *opt, const char *name, struct tuning *t)
@@ -167,15 +156,10 @@ static int delete(const struct options *opt, const char *name, struct tuning *t)
 static int verb_profile_delete(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct tuning t;
-	int ret;
+	struct tuning t AUTO(tuning_close) = {};
+	int ret = open_tuning(opt, true, true, &t);
 
-	ret = open_tuning(opt, true, true, &t);
-	if (ret)
-		return ret;
-	ret = delete (opt, argv[1], &t);
-	tuning_close(&t);
-	return ret;
+	return ret ? ret : delete (opt, argv[1], &t);
 }
 
 static int verb_profile_show(void *options, UNUSED int argc, char **argv)
@@ -264,7 +248,7 @@ static void list_text(const struct tuning *t, const long long connections[BBR_PR
 /* Lists what the instance has (t; NULL: none is loaded), then what it could have. */
 static int list(const struct options *opt, const struct tuning *t)
 {
-	struct profile_definitions defs = {};
+	struct profile_definitions defs AUTO(profile_definitions_free) = {};
 	long long connections[BBR_PROFILES];
 	int ret = profile_definitions_known(t ? t->inst.algorithm : algorithms[0], &defs), error;
 
@@ -277,14 +261,13 @@ static int list(const struct options *opt, const struct tuning *t)
 		list_json(opt, t, connections, &defs);
 	else if (!ret)
 		list_text(t, connections, &defs);
-	profile_definitions_free(&defs);
 	return ret;
 }
 
 static int verb_profile_list(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
-	struct tuning t;
+	struct tuning t AUTO(tuning_close) = {};
 	int ret, id;
 
 	if (privileges_take())
@@ -299,11 +282,7 @@ static int verb_profile_list(void *options, UNUSED int argc, UNUSED char **argv)
 	if (!id && !opt->name_given)
 		return list(opt, NULL);
 	ret = tuning_open(opt->name, true, &t);
-	if (ret)
-		return ret;
-	ret = list(opt, &t);
-	tuning_close(&t);
-	return ret;
+	return ret ? ret : list(opt, &t);
 }
 
 BBRCTL_VERB(profile_list, "profile list", NEEDS(LOOK),

@@ -105,8 +105,8 @@ static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *be
 static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
+	struct tuning t AUTO(tuning_close) = {};
 	struct bbr_rule rule;
-	struct tuning t;
 	__u32 before;
 	int ret;
 
@@ -120,11 +120,7 @@ static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
 		ret = parse_place("--before", opt->before, &before);
 	if (!ret)
 		ret = open_tuning(opt, true, true, &t);
-	if (ret)
-		return ret;
-	ret = add(opt, &rule, opt->before ? &before : NULL, &t);
-	tuning_close(&t);
-	return ret;
+	return ret ? ret : add(opt, &rule, opt->before ? &before : NULL, &t);
 }
 
 /* Finds a rule by its number, which is in *place already, or by what it asks for. */
@@ -149,8 +145,8 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	bool is_described = socket_filter_asks(&opt->filter);
+	struct tuning t AUTO(tuning_close) = {};
 	struct bbr_rule like, gone;
-	struct tuning t;
 	__u32 place;
 	int ret;
 
@@ -163,17 +159,15 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 	ret = is_described ? rule_parse(&opt->filter, &like) : parse_place("rule", argv[1], &place);
 	if (!ret)
 		ret = open_tuning(opt, true, true, &t);
+	if (!ret)
+		ret = find_rule(!is_described, &like, &t.rules, &place);
 	if (ret)
 		return ret;
-	ret = find_rule(!is_described, &like, &t.rules, &place);
-	if (!ret) {
-		gone = t.rules.rule[place];
-		rule_list_remove(&t.rules, place);
-		ret = rule_list_write(&t.inst, &t.rules);
-	}
+	gone = t.rules.rule[place];
+	rule_list_remove(&t.rules, place);
+	ret = rule_list_write(&t.inst, &t.rules);
 	if (!ret)
 		print_change(opt, &t, "deleted", &gone, place + 1);
-	tuning_close(&t);
 	return ret;
 }
 
@@ -220,11 +214,10 @@ static int verb_rule_flush(void *options, UNUSED int argc, UNUSED char **argv)
 static int verb_rule_list(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
-	struct tuning t;
+	struct tuning t AUTO(tuning_close) = {};
+	int ret = open_tuning(opt, false, true, &t);
 	struct json j;
-	int ret;
 
-	ret = open_tuning(opt, false, true, &t);
 	if (ret)
 		return ret;
 	if (opt->json) {
@@ -243,7 +236,6 @@ static int verb_rule_list(void *options, UNUSED int argc, UNUSED char **argv)
 			print_rule(&t, &t.rules.rule[i], i + 1);
 		printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
 	}
-	tuning_close(&t);
 	return EXIT_DONE;
 }
 
@@ -290,9 +282,9 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct tuning t AUTO(tuning_close) = {};
 	__u64 ids[BBR_RULE_CGROUP_LEVELS];
 	struct rule_test test;
-	struct tuning t;
 	int place, ret;
 	struct json j;
 
@@ -316,7 +308,6 @@ static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 	} else {
 		printf("no rule: --profile %s\n", BBR_PROFILE_DEFAULT);
 	}
-	tuning_close(&t);
 	return EXIT_DONE;
 }
 

@@ -29,8 +29,8 @@ static void print(const struct options *opt, const struct machine *m)
 static int verb_save(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
+	struct machine m AUTO(machine_free) = {};
 	const char *only;
-	struct machine m = {};
 	struct instance inst;
 	int ret;
 
@@ -50,7 +50,6 @@ static int verb_save(void *options, int argc, char **argv)
 			ret = instance_get(m.instance[i].name, &inst);
 	if (!ret)
 		print(opt, &m);
-	machine_free(&m);
 	return ret;
 }
 

@@ -53,9 +53,8 @@ static int verb_set(void *options, int argc, char **argv)
 	const struct options *opt = options;
 	struct param_set new;
 	struct chosen t;
-	int ret;
+	int ret = param_check_assignments_early(argc - 1, argv + 1);
 
-	ret = param_check_assignments_early(argc - 1, argv + 1);
 	if (!ret)
 		ret = choose_profile(opt, true, &t);
 	if (ret)
@@ -76,9 +75,8 @@ static int verb_reset(void *options, int argc, char **argv)
 	const struct algorithm *algorithm;
 	struct param_set new;
 	struct chosen t;
-	int ret;
+	int ret = param_check_keys_early(argc, argv);
 
-	ret = param_check_keys_early(argc, argv);
 	if (!ret)
 		ret = choose_profile(opt, true, &t);
 	if (ret)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <time.h>
@@ -40,8 +39,8 @@ static int nr_attached;
 
 static int read_status(const struct instance *inst, struct status *st)
 {
+	struct profile_map profiles AUTO(profile_map_close);
 	char name[BBR_PROFILE_NAME_LEN];
-	struct profile_map profiles;
 	struct bbr_watch *watch;
 	struct timespec boot;
 	struct param_set p;
@@ -56,7 +55,6 @@ static int read_status(const struct instance *inst, struct status *st)
 		profile_name(&profiles, i, name);
 		st->profiles += name[0] != 0;
 	}
-	profile_map_close(&profiles);
 	watch = instance_watch_map(inst);
 	st->monitors = watch ? __builtin_popcountll(watch->active) : 0;
 	if (watch)
@@ -230,7 +228,7 @@ static void print_orphans(const struct instance *list, int n)
 
 static int read_and_print(const struct options *opt, const struct instance *list, int n)
 {
-	struct status *st = mem_new(n, sizeof(*st));
+	struct status *st AUTO_FREE = mem_new(n, sizeof(*st));
 	int ret = EXIT_DONE;
 	struct json j;
 
@@ -253,7 +251,6 @@ static int read_and_print(const struct options *opt, const struct instance *list
 			print_orphans(list, n);
 	}
 	attachments_free(attached, nr_attached);
-	free(st);
 	return ret;
 }
 
@@ -277,7 +274,7 @@ static void list_defaults(void)
 static int verb_status(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct instance *list = NULL, one;
+	struct instance *list AUTO_FREE = NULL, one;
 	int n = 1, ret = EXIT_DONE;
 
 	if (name_argument(options, argc, argv))
@@ -296,7 +293,6 @@ static int verb_status(void *options, int argc, char **argv)
 		list_defaults();
 	ret = read_and_print(opt, list ? list : &one, n);
 	defaults_free(defaults, nr_defaults);
-	free(list);
 	return ret;
 }
 

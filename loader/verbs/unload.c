@@ -143,8 +143,7 @@ static int verb_unload(void *options, int argc, char **argv)
 	migration_free(&m);
 	if (is_unloaded)
 		warn_of_attachments(opt->name, attached, n_attached);
-	if (n_attached >= 0)
-		attachments_free(attached, n_attached);
+	attachments_free(attached, n_attached);
 	if (is_unloaded && unseen)
 		netns_say_unseen(unseen, "not all defaults are restored");
 	left = is_unloaded && m.unseen > 0 && inst.users;

@@ -107,7 +107,7 @@ static int verb_upgrade(void *options, int argc, char **argv)
 	ret = prepare(opt, &old, &obj);
 	if (!ret) {
 		ret = swap_code(&old, obj.bpf, &swap);
-		object_close(&obj);
+		object_close(&obj); /* what follows may need its descriptors */
 	}
 	if (ret) { /* say that the old code still runs, if the kernel confirms it */
 		if (!instance_get(old.name, &now))

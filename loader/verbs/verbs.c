@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cgroup/pods.h"
+#include "cgroup/cgroup.h"
 #include "descriptor.h"
 #include "cli/err.h"
-#include "machine/cri.h"
+#include "machine/machine.h"
 #include "self/lock.h"
 #include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"

@@ -17,17 +17,15 @@
 #include <bpf/bpf.h>
 #include <json-c/json.h>
 
-#include "cgroup/pods.h"
+#include "cgroup/cgroup.h"
 #include "kernel/netns.h"
 #include "self/embedded.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "fuzz.h"
 #include "kernel/instance.h"
-#include "machine/cri.h"
 #include "machine/machine.h"
 #include "machine/plan.h"
-#include "machine/undo.h"
 #include "tuning/param.h"
 #include "tuning/profile_definitions.h"
 #include "tuning/profile_map.h"

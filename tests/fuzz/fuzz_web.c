@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/err.h"
-#include "export/web_config.h"
+#include "export/http.h"
 #include "fuzz.h"
 
 static unsigned long taken, refused, without, users, several, tls, bad_key;

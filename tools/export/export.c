@@ -273,6 +273,14 @@ static bool make_page(void *ctx, const char *path, const char *accept, struct ht
 
 static int serve(struct export *x)
 {
+	/* After the source, whose guardian would inherit the socket. */
+	int ret = http_open(&x->http, &x->listen, x->web_config, make_page, x);
+
+	if (ret)
+		return ret;
+	printf("%s/metrics\n", x->http.url);
+	fflush(stdout);
+	x->settled_ns = now_ns();
 	while (!is_interrupted() && !x->ret) {
 		int rest_ms = monitor_rest_ms(&x->source.monitor);
 		struct pollfd fds[] = {
@@ -283,38 +291,28 @@ static int serve(struct export *x)
 		if (poll(fds, rest_ms ? 1 : 2,
 			 http_wait_ms(&x->http, rest_ms ? rest_ms : LOOP_MS)) < 0 &&
 		    errno != EINTR) {
-			err("cannot wait for events: %s", strerror(errno));
-			return EXIT_REFUSED;
+			x->ret = err_refused("cannot wait for events: %s", strerror(errno));
+			break;
 		}
 		drain(x);
 		http_run(&x->http);
 	}
+	http_close(&x->http);
 	return x->ret;
 }
 
 static int run_live(struct export *x)
 {
-	int ret;
+	int ret = sockets_open(&x->sockets);
 
-	ret = sockets_open(&x->sockets);
 	if (ret)
 		return ret;
 	ret = event_source_open(&x->source, &x->config);
-	if (ret)
-		goto close_sockets;
-	/* After the source, whose guardian would inherit the socket. */
-	ret = http_open(&x->http, &x->listen, x->web_config, make_page, x);
-	if (ret)
-		goto close_source;
-	printf("%s/metrics\n", x->http.url);
-	fflush(stdout);
-	x->settled_ns = now_ns();
-	ret = serve(x);
-	http_close(&x->http);
-close_source:
-	event_source_stop(&x->source);
-	event_source_close(&x->source);
-close_sockets:
+	if (!ret) {
+		ret = serve(x);
+		event_source_stop(&x->source);
+		event_source_close(&x->source);
+	}
 	sockets_close(&x->sockets);
 	return ret;
 }

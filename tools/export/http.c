@@ -303,12 +303,11 @@ static struct http_connection *connection_of(struct MHD_Connection *connection)
 		->socket_context;
 }
 
-static void note_answer(void *ctx, struct MHD_Connection *connection, void **request,
+static void note_answer(void *ctx, struct MHD_Connection *connection, UNUSED void **request,
 			enum MHD_RequestTerminationCode how)
 {
 	struct http_connection *c = connection_of(connection);
 
-	(void)request;
 	if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK && c && c->status == MHD_HTTP_OK)
 		remember(ctx, &c->client, now_ns());
 }
@@ -388,8 +387,9 @@ static unsigned int check_user(struct http *h, struct MHD_Connection *connection
 }
 
 static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, const char *path,
-			      const char *method, const char *version, const char *data,
-			      size_t *data_size, void **request)
+			      const char *method, UNUSED const char *version,
+			      UNUSED const char *data, UNUSED size_t *data_size,
+			      UNUSED void **request)
 {
 	const char *accept =
 		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
@@ -398,10 +398,6 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *connection, cons
 	struct http_page page = {};
 	unsigned int allowed;
 
-	(void)version;
-	(void)data;
-	(void)data_size;
-	(void)request;
 	if (!c)
 		return MHD_NO;
 	if (!c->answered && !c->ending) {

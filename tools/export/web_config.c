@@ -16,7 +16,7 @@
 #include "cli/err.h"
 #include "cli/text.h"
 #include "kernel/clock.h"
-#include "web_config.h"
+#include "http.h"
 
 #define FILE_MAX (1 << 20)
 #define MAX_COST \
@@ -84,26 +84,23 @@ static bool read_all(struct web_file *file, int fd, size_t size)
 /* A secret: others should not be able to read it. */
 static bool read_file(struct web_file *file, bool secret)
 {
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd AUTO_CLOSE = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	bool done;
 
 	if (fd < 0)
 		return refuse_file(file, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return refuse_file(file, "it is not a regular file");
-	}
 	file->stamp = stamp_of(&st);
-	done = read_all(file, fd, st.st_size);
-	close(fd);
-	if (done && secret && st.st_mode & (S_IROTH | S_IWOTH)) {
+	if (!read_all(file, fd, st.st_size))
+		return false;
+	if (secret && st.st_mode & (S_IROTH | S_IWOTH)) {
 		err("--web-config: %s has secrets, and every user of this machine may read or "
 		    "change it",
 		    file->path);
 		remedy("chmod o= %s", text_shell_word(file->path));
 	}
-	return done;
+	return true;
 }
 
 static const yaml_node_t *node(struct reader *r, int index)
@@ -152,13 +149,11 @@ static bool read_map(struct reader *r, const yaml_node_t *map, const struct key 
 	return true;
 }
 
-static bool refuse_key(struct reader *r, const yaml_node_t *key, const yaml_node_t *value)
+static bool refuse_key(struct reader *r, const yaml_node_t *key, UNUSED const yaml_node_t *value)
 {
-	(void)value;
 	refuse(r, key, "bbrmon does not know %s", text(key));
 	remedy("it knows tls_server_config with cert_file, key_file, client_ca_file, "
-	       "client_auth_type, "
-	       "min_version and max_version, and basic_auth_users");
+	       "client_auth_type, min_version and max_version, and basic_auth_users");
 	return false;
 }
 
@@ -287,32 +282,28 @@ static bool read_root(struct reader *r)
 	return !root || read_map(r, root, keys);
 }
 
-/* Documents of one file: the second would not be read, so there must be none. */
-static bool parse(struct reader *r, yaml_parser_t *parser)
+static bool refuse_syntax(const struct reader *r, const yaml_parser_t *parser)
 {
-	yaml_document_t next;
-	bool done, more;
-
-	if (!yaml_parser_load(parser, &r->document))
-		goto syntax;
-	done = read_root(r);
-	if (done && yaml_document_get_root_node(&r->document)) {
-		if (!yaml_parser_load(parser, &next)) {
-			yaml_document_delete(&r->document);
-			goto syntax;
-		}
-		more = yaml_document_get_root_node(&next);
-		if (more)
-			done = refuse(r, yaml_document_get_root_node(&next),
-				      "a second document begins here");
-		yaml_document_delete(&next);
-	}
-	yaml_document_delete(&r->document);
-	return done;
-syntax:
 	err("--web-config %s: line %zu: %s", r->w->files[WEB_CONFIG].path,
 	    parser->problem_mark.line + 1, parser->problem ? parser->problem : "out of memory");
 	return false;
+}
+
+/* Documents of one file: the second would not be read, so there must be none. */
+static bool parse(struct reader *r, yaml_parser_t *parser)
+{
+	yaml_document_t next AUTO(yaml_document_delete) = {};
+
+	if (!yaml_parser_load(parser, &r->document))
+		return refuse_syntax(r, parser);
+	if (!read_root(r))
+		return false;
+	if (!yaml_document_get_root_node(&r->document))
+		return true;
+	if (!yaml_parser_load(parser, &next))
+		return refuse_syntax(r, parser);
+	return !yaml_document_get_root_node(&next) ||
+	       refuse(r, yaml_document_get_root_node(&next), "a second document begins here");
 }
 
 static bool refuse_tls(const char *what, const char *path, int error)
@@ -367,6 +358,7 @@ int web_config_read(struct web_config *w, const char *path)
 		yaml_parser_set_input_string(&parser, (unsigned char *)config->text,
 					     strlen(config->text));
 		done = parse(&r, &parser);
+		yaml_document_delete(&r.document);
 	}
 	yaml_parser_delete(&parser);
 	for (int i = WEB_CERT; i < WEB_FILES && done; i++)

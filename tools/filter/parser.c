@@ -608,8 +608,7 @@ static int refuse_condition(const struct expression *x)
 		  "an address or a port: 10.0.0.0/8, [fd00::1]:443, :443; or one of: dst, src, "
 		  "dport,");
 	remedy("sport, fwmark, cgroup, dev, instance, profile, mode, reason, or a key of JSON with "
-	       "a "
-	       "value:");
+	       "a value:");
 	name_list_add_fields(&fields, x->known);
 	name_list_print(&fields);
 	return -1;
@@ -796,10 +795,10 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system,
 			const struct known *known)
 {
+	char *text AUTO_FREE = NULL;
 	size_t len = 1, at = 0;
 	bool is_parsed;
 	struct stat st;
-	char *text;
 
 	for (int i = 0; i < n; i++)
 		len += strlen(words[i]) + 1;
@@ -809,6 +808,5 @@ bool filter_parse_words(struct filter *f, int n, char **words, const struct filt
 	is_parsed = filter_parse(f, text, system, known);
 	if (!is_parsed && !known->recording && n && !stat(words[0], &st) && S_ISREG(st.st_mode))
 		remedy("%s is a file; if it is a recording, name it with --read", words[0]);
-	free(text);
 	return is_parsed;
 }

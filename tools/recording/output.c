@@ -22,8 +22,7 @@
 
 static int refuse(const char *path, const char *why)
 {
-	err("cannot write %s: %s", path, why);
-	return EXIT_REFUSED;
+	return err_refused("cannot write %s: %s", path, why);
 }
 
 static bool is_plain(const struct stat *st)

@@ -15,7 +15,6 @@
 #include "cli/privileges.h"
 #include "kernel/clock.h"
 #include "reader.h"
-#include "verbs.h"
 
 #define MAGIC_LEN (sizeof(RECORDING_MAGIC) - 1)
 #define MAX_SAID 5 /* messages about places that cannot be read */
@@ -71,10 +70,8 @@ int recording_open(struct recording_reader *r, const char *name)
 		fd = fcntl(last.fd, F_DUPFD_CLOEXEC, 0);
 		is_shared = true;
 	}
-	if (fd < 0) {
-		err("cannot read %s: %s", name, strerror(errno));
-		return EXIT_USAGE;
-	}
+	if (fd < 0)
+		return err_usage("cannot read %s: %s", name, strerror(errno));
 	recording_read_fd(r, fd, name);
 	r->is_shared = is_shared;
 	return EXIT_DONE;

@@ -20,7 +20,6 @@
 #include "cli/units.h"
 #include "grouping.h"
 #include "kernel/netns.h"
-#include "kernel/process_sockets.h"
 #include "stream/event_source.h"
 #include "verbs.h"
 

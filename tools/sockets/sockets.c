@@ -39,15 +39,14 @@ struct reading {
 /* Loads it again, for the kernel's reasons. */
 static void explain(const struct snapshot_program_type *type)
 {
+	char *log AUTO_FREE = calloc(1, LOG_SIZE);
 	struct snapshot_program p;
-	char *log = calloc(1, LOG_SIZE);
 
 	if (!log)
 		return;
 	if (!type->load(&p, log, LOG_SIZE))
 		type->unload(&p);
 	note("%s", log);
-	free(log);
 }
 
 static void unload(struct sockets *s, size_t i)
@@ -310,9 +309,8 @@ static int read_namespace(const struct netns *ns, void *data)
 			      hand_on, r);
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
-	err("cannot read the connections of the network namespace %s: %s", ns->name,
-	    strerror(-error));
-	return EXIT_REFUSED;
+	return err_refused("cannot read the connections of the network namespace %s: %s", ns->name,
+			   strerror(-error));
 }
 
 /* How many sockets of an instance its algorithm's program has seen. */
@@ -346,8 +344,8 @@ static __u32 count_defaults(const struct netns_known *list, int n, __u32 map_id)
  */
 static void find_unseen(struct sockets *s)
 {
+	struct instance *after AUTO_FREE = NULL;
 	const struct netns_known *list;
-	struct instance *after;
 	int n = netns_list(&list), n_after;
 
 	s->has_unseen_netns = netns_unseen();
@@ -364,8 +362,6 @@ static void find_unseen(struct sockets *s)
 		seen = count_seen(s, &inst->origin) + count_defaults(list, n, after[i].map_id);
 		inst->unseen = users > seen ? users - seen : 0;
 	}
-	if (n_after >= 0)
-		free(after);
 }
 
 bool sockets_unseen_of(const struct sockets *s, int i, const char **name, __u32 *users)

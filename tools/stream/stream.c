@@ -222,10 +222,8 @@ static int run_verb(void *options, int argc, char **argv)
 	struct stream *s = options;
 	int ret = watch_filter(&s->config, argc - 1, argv + 1);
 
-	if (ret < 0 && s->changes && !s->json) {
-		err("stream: --changes needs --json");
-		ret = EXIT_USAGE;
-	}
+	if (ret < 0 && s->changes && !s->json)
+		ret = err_usage("stream: --changes needs --json");
 	if (ret < 0)
 		ret = run(s);
 	conn_map_free(&s->printed);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -194,7 +193,7 @@ static void say_waiting(struct monitor *m)
  */
 static int scan(struct monitor *m)
 {
-	struct instance *list;
+	struct instance *list AUTO_FREE = NULL;
 	int n, kernel, n_before = m->n_subs, ret = EXIT_DONE;
 
 	m->scanned_ns = now_ns();
@@ -212,7 +211,6 @@ static int scan(struct monitor *m)
 		if (!ret)
 			ret = failed;
 	}
-	free(list);
 	kernel = follow_kernel(m);
 	for (int i = n_before; i < m->n_subs; i++)
 		subscription_begin(&m->subs[i]);

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 
+#include "cli/err.h"
 #include "cli/privileges.h"
 #include "kernel/clock.h"
 #include "kernel/instance.h"
@@ -267,12 +268,9 @@ void subscription_lost(struct subscription *s)
 
 bool subscription_is_over(const struct subscription *s)
 {
-	int fd = bpf_prog_get_fd_by_id(s->inst.prog_id);
+	int fd AUTO_CLOSE = bpf_prog_get_fd_by_id(s->inst.prog_id);
 
-	if (fd < 0)
-		return errno == ENOENT;
-	close(fd);
-	return false;
+	return fd < 0 && errno == ENOENT;
 }
 
 void subscription_note(struct subscription *s, const struct bbr_event *e, bool is_wanted)
@@ -344,17 +342,13 @@ static void release_slots(const struct guarded *g, struct bbr_watch *watch, int 
 static void release(const struct guarded *g)
 {
 	struct instance inst = { .watch_id = g->watch_id };
-	struct bbr_watch *watch;
-	int rings_fd = instance_map(g->rings_id);
+	int rings_fd AUTO_CLOSE = instance_map(g->rings_id);
+	struct bbr_watch *watch = rings_fd < 0 ? NULL : instance_watch_map(&inst);
 
-	if (rings_fd < 0)
+	if (!watch)
 		return;
-	watch = instance_watch_map(&inst);
-	if (watch) {
-		release_slots(g, watch, rings_fd);
-		instance_watch_unmap(watch);
-	}
-	close(rings_fd);
+	release_slots(g, watch, rings_fd);
+	instance_watch_unmap(watch);
 }
 
 static void guard(const struct guarded *table, int pipe)

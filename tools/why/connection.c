@@ -252,18 +252,14 @@ static void map_params(struct bounded_instance *b, const struct instance *inst)
 /* An instance that cannot be read is added, too, so that it is tried once. */
 static struct bounded_instance *add_instance(struct profile_bounds *b, __u32 map_id)
 {
-	struct bounded_instance *added;
-	struct instance *list;
-	int n;
+	struct bounded_instance *added = &MEM_ADD(b->list, b->n);
+	struct instance *list AUTO_FREE = NULL;
+	int n = instance_list_alive(&list);
 
-	added = &MEM_ADD(b->list, b->n);
 	*added = (struct bounded_instance){ .map_id = map_id };
-	n = instance_list_alive(&list);
 	for (int i = 0; i < n; i++)
 		if (list[i].map_id == map_id && list[i].supported)
 			map_params(added, &list[i]);
-	if (n >= 0)
-		free(list);
 	return added;
 }
 

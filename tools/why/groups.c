@@ -107,11 +107,10 @@ void why_results_free(struct why_results *r)
 
 /* ---- groups */
 
-static int by_group_rate(const void *a, const void *b, void *ctx)
+static int by_group_rate(const void *a, const void *b, UNUSED void *ctx)
 {
 	const struct why_group *x = a, *y = b;
 
-	(void)ctx;
 	return x->rate < y->rate ? 1 : -(x->rate > y->rate);
 }
 

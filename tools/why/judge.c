@@ -201,8 +201,7 @@ static const char *say_receiver(const struct why_window *w, struct saying *s)
 		return "Let the receiving application read faster.";
 	}
 	add(&s->sentence, "The receiver's window is full: it allows no more data in flight.");
-	return "On the receiver: raise net.ipv4.tcp_rmem, or remove SO_RCVBUF or "
-	       "TCP_WINDOW_CLAMP.";
+	return "On the receiver: raise net.ipv4.tcp_rmem, or remove SO_RCVBUF or TCP_WINDOW_CLAMP.";
 }
 
 static const char *say_send_buffer(const struct why_window *w, struct saying *s)
@@ -311,8 +310,7 @@ static const char *say_cpu(const struct why_window *w, struct saying *s)
 	    "(time_squeeze), %llu were dropped from the backlog",
 	    100 * cpu->busy, 100 * cpu->softirq, 100 * cpu->stolen,
 	    (unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
-	return "Spread packets over more CPUs (RSS, RPS), turn on GRO, or use fewer packets "
-	       "(TSO).";
+	return "Spread packets over more CPUs (RSS, RPS), turn on GRO, or use fewer packets (TSO).";
 }
 
 /* True if the RTT is longer than one BBR alone would make it. */

@@ -8,7 +8,7 @@
 #include "cli/err.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
-#include "kernel_counts.h"
+#include "connection.h"
 #include "why.lskel.h"
 
 #define RECORDS 256
@@ -48,13 +48,12 @@ static int load(struct why_bpf **program, char *log)
 /* Loads it again, for the kernel's reasons. */
 static void explain(void)
 {
-	char *log = mem_new(1, LOG_SIZE);
+	char *log AUTO_FREE = mem_new(1, LOG_SIZE);
 	struct why_bpf *program = NULL;
 
 	if (!load(&program, log))
 		why_bpf__destroy(program);
 	note("%s", log);
-	free(log);
 }
 
 int kernel_counts_open(struct kernel_counts *k)
@@ -99,15 +98,12 @@ static int read_namespace(const struct netns *ns, void *data)
 
 	if (!error)
 		return r->enough ? -1 : EXIT_DONE;
-	err("cannot read the connections of the network namespace %s: %s", ns->name,
-	    strerror(-error));
-	return EXIT_REFUSED;
+	return err_refused("cannot read the connections of the network namespace %s: %s", ns->name,
+			   strerror(-error));
 }
 
-static bool is_wanted(const struct netns_use *use, void *data)
+static bool takes_any(UNUSED const struct netns_use *use, UNUSED void *data)
 {
-	(void)use;
-	(void)data;
 	return true;
 }
 
@@ -115,7 +111,7 @@ int kernel_counts_read(struct kernel_counts *k, const char *netns, why_socket_ha
 		       void *ctx)
 {
 	struct reading r = { .counts = k, .handle = handle, .ctx = ctx };
-	int ret = netns_visit_all(netns, is_wanted, read_namespace, &r);
+	int ret = netns_visit_all(netns, takes_any, read_namespace, &r);
 
 	return r.enough ? EXIT_DONE : ret;
 }
@@ -181,7 +177,7 @@ void cpu_times_of(struct cpu_times *times, unsigned int n, FILE *stat, FILE *sof
 void cpus_read(struct cpus *c)
 {
 	struct cpu_times **to = c->first ? &c->last : &c->first;
-	FILE *stat, *softnet;
+	FILE *stat AUTO_FCLOSE = NULL, *softnet AUTO_FCLOSE = NULL;
 
 	if (!c->n)
 		c->n = sysconf(_SC_NPROCESSORS_CONF);
@@ -191,10 +187,6 @@ void cpus_read(struct cpus *c)
 	stat = fopen("/proc/stat", "re");
 	softnet = fopen("/proc/net/softnet_stat", "re");
 	cpu_times_of(*to, c->n, stat, softnet);
-	if (stat)
-		fclose(stat);
-	if (softnet)
-		fclose(softnet);
 }
 
 struct why_cpu cpus_of(const struct cpus *c, __u32 cpu)

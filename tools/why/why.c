@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
-#include "cli/completion.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/options.h"
@@ -133,8 +132,7 @@ static int print_results(const struct asking *a, const struct why_results *r, bo
 
 static int print_groups(struct asking *a, const struct why_results *r, bool is_explained)
 {
-	struct groups g;
-	int ret = EXIT_DONE;
+	struct groups g AUTO(groups_free);
 
 	why_groups_make(&g, r, &a->grouping, a->largest ? a->largest : GROUPS_LARGEST);
 	for (size_t i = 0; i < g.n; i++) {
@@ -146,25 +144,22 @@ static int print_groups(struct asking *a, const struct why_results *r, bool is_e
 			putchar('\n');
 		why_print_group_text(stdout, g.list[i]);
 	}
-	if (!g.n) {
-		if (!is_explained)
-			say_nothing(a);
-		ret = a->read ? EXIT_NOTHING : EXIT_DONE;
-	}
-	groups_free(&g);
-	return ret;
+	if (g.n)
+		return EXIT_DONE;
+	if (!is_explained)
+		say_nothing(a);
+	return a->read ? EXIT_NOTHING : EXIT_DONE;
 }
 
 static int answer(struct asking *a)
 {
-	struct why_results r;
+	struct why_results r AUTO(why_results_free);
 	int ret, error, names;
 
 	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
 			 a->with_idle || a->grouping.by);
 	names = check_names(a);
 	ret = a->grouping.by ? print_groups(a, &r, names) : print_results(a, &r, names);
-	why_results_free(&r);
 	error = output_close(stdout, NULL);
 	return error ? error : names ? names : ret;
 }

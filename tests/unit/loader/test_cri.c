@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
-#include "machine/cri.h"
+#include "machine/machine.h"
 
 /* Two sandboxes of uid "a", whose later one has app=front and an empty "x"; and one of "c". */
 static const char answer[] = "\x0a\x1e\x12\x03\x12\x01"

@@ -13,7 +13,7 @@
 
 #include "machines.h"
 
-#include "machine/undo.h"
+#include "machine/plan.h"
 
 #include "../capture.h"
 

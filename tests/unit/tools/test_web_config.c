@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "cli/err.h"
-#include "export/web_config.h"
+#include "export/http.h"
 #include "kernel/clock.h"
 
 #include "../capture.h"
