@@ -22,8 +22,8 @@ WAITING = "native/watching/test_why.py"
 # begin as soon as that process is done, while others still compute.
 FIRST = ("unit/", "lab/test_matrix.py", "lab/test_cost.py", "lab/test_scenarios.py", "lab/test_lab.py", "mutants/test_mutants.py",
          "lab/", "oracle/", "native/traffic/", "deploy/", "package/", "fuzz/", "mutants/", "native/")
-# Files whose tests may run in several processes: each of these fixtures, with each of its parameters, is a guest.
-GUESTS = {"lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
+# Files whose tests may run in several processes: each of these fixtures, with each of its parameters, is a guest or a fuzzer.
+GUESTS = {"fuzz/test_fuzz.py": ("target",), "lab/test_matrix.py": ("steps",), "lab/test_cost.py": ("shapes", "rules", "experiment")}
 TOLD_AFTER_S = 5
 ALONE = "machine_alone"
 NICE, OTHERS_NICER = os.getpriority(os.PRIO_PROCESS, 0), 10

@@ -3,9 +3,9 @@
 
 # ---- unit tests: to add one, add a file tests/unit/PLACE/test_*.c
 
-# -g1 is enough for the sanitizers' reports. With -g gcc would follow each variable through functions of thousands of
+# -g1 (in SANITIZE) is enough for the sanitizers' reports. With -g gcc would follow each variable through functions of thousands of
 # lines, which took three quarters of the time of test_params.
-UNIT_CFLAGS := -O1 -g1 -std=gnu11 $(WARN) $(SANITIZE)
+UNIT_CFLAGS := -std=gnu11 $(WARN) $(SANITIZE)
 TEST_LIBS := -ljson-c -lcmocka
 
 # Tests of an algorithm, in a folder of its name, include its source.
@@ -91,7 +91,7 @@ $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c experiment/*/*.c)) bpf/bbr/descriptor.c
 NEXT_OTHERS := $(call objects,$(NEXT_SOURCES)) $(CARRIED)
 NEXT_LOADER := $(call sanitized,$(filter-out $(NEXT_OTHERS),$(LOADER) $(LIB))) $(patsubst %.c,$(BUILD)/next/obj/%.o,$(NEXT_SOURCES))
-NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) $(DEPS)
+NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) -w $(DEPS)
 $(BUILD)/next/obj/%.o: %.c
 	$(NEXT_CC) -c $< -o $@
 
@@ -110,7 +110,7 @@ $(BUILD)/next/obj/loader/carried.o: loader/carried.S $(BUILD)/next/bpf_bbr.bpf.o
 
 $(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/carried.o
 	@mkdir -p $(@D)
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LDLIBS) $(LOADER_LIBS) -o $@
+	$(CC) $(SANITIZE) $(SANITIZER_LINK) $(LDFLAGS) $^ $(LDLIBS) $(LOADER_LIBS) -o $@
 
 NEXT_MONITOR := $(filter-out %/bpf/bbr/descriptor.o,$(MONITOR) $(LIB)) $(BUILD)/next/obj/plain/descriptor.o
 $(BUILD)/next/obj/plain/descriptor.o: $(NEXT_BBR)/descriptor.c

@@ -27,6 +27,11 @@ REPLAY = [ORACLE / name for name in ("replay.c", "bbr/replayer.c", "bbr/mainline
                                    "bbr3/v3r.c")]
 REPLAY_LIBS = ["-lbpf", "-lz", "-lzstd", "-ljson-c"]
 RECORDINGS = {"bbr": "*.gz", "bbr3": "*.v3r.zst"}  # of each algorithm, in the folder recordings
+# Unit tests that take a tenth of a second or more, where the others take 2 ms. They run last and, where a program is compiled once for
+# all mutants, with the optimizer, which makes them three times as fast.
+LONG = ("test_estimate", "test_worked_cases", "test_main")
+# Tests that have another name than the file.
+TESTED_BY = {"bpf/bbr3/history.h": "test_estimate"}
 UNIT_LIMIT_S, REPLAY_LIMIT_S = 10, 300  # of CPU time, many times what they take
 TEXT = """# Mutants
 
@@ -62,9 +67,10 @@ class Program(NamedTuple):
 class Copy:
     """A copy of the algorithm in a folder, to make mistakes in, and the programs compiled with it, each once."""
 
-    def __init__(self, folder, algorithm):
+    def __init__(self, folder, algorithm, is_shared=False):
         self.folder = pathlib.Path(folder)
         self.algorithm = algorithm
+        self._is_shared = is_shared  # by many mutants
         for name in SOURCES:
             shutil.copytree(REPO / name, self.folder / name)
         self._prelude = self.folder / "prelude.h"
@@ -80,8 +86,9 @@ class Copy:
 
     def _compile(self, program, path):
         options = ["-std=gnu11", "-w", f"-I{self.folder}/include", f"-I{self.folder}/bpf", "-include", self._prelude]
+        optimized = ["-O1"] if self._is_shared and program.name in LONG else []
         try:
-            branches.compile_each(["gcc", *options], program.build, path, self.folder / "bpf", self.algorithm)
+            branches.compile_each(["gcc", *options], [*program.build, *optimized], path, self.folder / "bpf", self.algorithm)
         except branches.CoverageError as error:
             raise MutantError(f"{program.name} does not compile:\n{error}") from error
 
@@ -110,8 +117,9 @@ def unit_programs(algorithm, mutant=None):
     """
     def place(program):
         subject = program.name.removeprefix("test_")
-        is_about = mutant and (subject in mutant.file.rpartition("/")[2] or subject in mutant.function)
-        return not is_about, subject == "main"
+        is_about = mutant and (subject in mutant.file.rpartition("/")[2] or subject in mutant.function
+                               or program.name == TESTED_BY.get(mutant.file))
+        return not is_about, program.name in LONG
 
     sources = sorted((REPO / "tests/unit" / algorithm).glob("test_*.c"))
     programs = [Program(source.stem, ["-O0", source, "-lcmocka"], [], None, UNIT_LIMIT_S) for source in sources]
@@ -181,7 +189,7 @@ def run_all(chosen, jobs, quick=False):
         mutants.mutate(mutant, (REPO / mutant.file).read_text())
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, \
             concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        copy = Copy(folder, algorithm_of(chosen))
+        copy = Copy(folder, algorithm_of(chosen), is_shared=True)
         numbers = _write_together(chosen, copy, pool)
         original = _notice(None, copy, 0, quick=False)
         if not original.survived:

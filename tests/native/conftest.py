@@ -84,11 +84,26 @@ def nothing_is_left(bbrctl):
     assert not left, "the tests left behind: " + "; ".join(left)
 
 
+is_for_one = False  # does the test that is set up have the mark machine_alone?
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    global is_for_one
+    is_for_one = item.get_closest_marker("machine_alone") is not None
+
+
 @pytest.fixture(scope="module", autouse=True)
-def its_turn(request):
-    """Tests of other processes may load something meanwhile, unless this file has the mark."""
-    with system.machine(alone=request.node.get_closest_marker("machine_alone") is not None):
+def its_turn():
+    """Tests of other processes may load something meanwhile, unless the test has the mark. Of a file, the tests with the mark come first
+    (tests/conftest.py); those that follow at once in the same process have the machine alone as well."""
+    with system.machine(alone=is_for_one):
         yield
+
+
+@pytest.fixture(autouse=True)
+def has_its_turn(its_turn):
+    assert system.is_alone or not is_for_one
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -188,7 +188,7 @@ def maps_of_ours(bbrctl):
     (id, name) of the maps with our names that no instance of somebody else uses: such an instance has maps of
     the same names.
     """
-    assert is_alone, "give the file of this test the mark machine_alone"
+    assert is_alone, "give this test the mark machine_alone"
     others = set()
     for instance in bbrctl.json("status"):
         if not is_ours(instance["name"]):

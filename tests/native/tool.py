@@ -36,7 +36,7 @@ def check_reach(path, args):
     """Without --name these verbs watch all instances, also those of tests in other processes."""
     watches = os.path.basename(path) == "bbrmon" and {"stream", "top", "record", "export"} & {*args}
     assert not watches or system.is_alone or {"--name", "--read", "-r", "--help"} & {*args}, \
-        f"give its file the mark machine_alone, or --name: bbrmon {' '.join(args)}"
+        f"give it the mark machine_alone, or --name: bbrmon {' '.join(args)}"
 
 
 class Tool:

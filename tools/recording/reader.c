@@ -26,7 +26,7 @@ void recording_read_fd(struct recording_reader *r, int fd, const char *name)
 	r->name = name;
 	r->buffer =
 		mem_need(malloc(RECORDING_BUFFER)); /* zeroing it takes longer than a small file */
-	r->raw = mem_need(malloc(RECORDING_SIZE_MAX));
+	r->room = mem_need(malloc(RECORDING_SIZE_MAX));
 	r->chunk = mem_new(1, sizeof(*r->chunk));
 	mem_check(!inflateInit2(&r->inflate, -MAX_WBITS));
 	privileges_narrow(0); /* from here on it reads bytes that anybody may have written */
@@ -81,7 +81,7 @@ void recording_release(struct recording_reader *r)
 {
 	inflateEnd(&r->inflate);
 	free(r->buffer);
-	free(r->raw);
+	free(r->room);
 	free(r->chunk);
 }
 
@@ -214,6 +214,7 @@ static void end_run(struct recording_reader *r)
 	add_totals(&r->before, r);
 	memset(&r->now, 0, sizeof(r->now));
 	r->drops_here = r->acks_since = r->first_ns = r->last_ns = 0;
+	r->totals_taken++;
 }
 
 /* A run has several ends if its files were concatenated. */
@@ -231,21 +232,89 @@ static void enter_run(struct recording_reader *r)
 	r->has_run = true;
 }
 
+static struct {
+	bool is_on;
+	struct kept {
+		__u64 offset;
+		__u32 size, raw_size, crc; /* the head's: the file may have changed */
+		__u8 *raw;
+	} *list; /* by offset */
+	size_t n, bytes;
+} kept;
+
+void recording_keep(void)
+{
+	kept.is_on = true;
+}
+
+void recording_forget(void)
+{
+	for (size_t i = 0; i < kept.n; i++)
+		free(kept.list[i].raw);
+	free(kept.list);
+	memset(&kept, 0, sizeof(kept));
+}
+
+/* Takes the chunk at start from those that were kept. False: it is not there. */
+static bool take_kept(struct recording_reader *r)
+{
+	const struct recording_head *head = &r->head;
+	const struct kept *k;
+
+	while (r->kept < kept.n && kept.list[r->kept].offset < r->offset)
+		r->kept++;
+	if (r->is_cut || r->kept == kept.n)
+		return false;
+	k = &kept.list[r->kept];
+	if (k->offset != r->offset || k->size != head->size || k->raw_size != head->raw_size ||
+	    k->crc != head->crc)
+		return false;
+	r->raw = k->raw;
+	r->raw_start = 0;
+	r->raw_end = k->raw_size;
+	return true;
+}
+
+/* Keeps the chunk that was inflated into room, if it comes after all others and there is memory. */
+static void keep_chunk(struct recording_reader *r)
+{
+	const struct recording_head *head = &r->head;
+	size_t bytes = kept.bytes + sizeof(*kept.list) + head->raw_size;
+	struct kept k = { r->offset, head->size, head->raw_size, head->crc, NULL };
+
+	if (!kept.is_on || r->kept < kept.n || bytes > RECORDING_KEPT_MAX)
+		return;
+	k.raw = malloc(head->raw_size);
+	if (!k.raw)
+		return;
+	memcpy(k.raw, r->room, head->raw_size);
+	MEM_ADD(kept.list, kept.n) = k;
+	kept.bytes = bytes;
+}
+
 /* Inflates the chunk at start, which has `size` deflated bytes. False: it is damaged. */
 static bool inflate_chunk(struct recording_reader *r, size_t size)
 {
 	int result;
 
+	if (take_kept(r))
+		return true;
 	inflateReset(&r->inflate);
 	r->inflate.next_in = r->buffer + r->start + r->head.head_size;
 	r->inflate.avail_in = size;
-	r->inflate.next_out = r->raw;
+	r->inflate.next_out = r->room;
 	r->inflate.avail_out = r->head.raw_size;
 	result = inflate(&r->inflate, Z_SYNC_FLUSH);
 	mem_check(result != Z_MEM_ERROR); /* it makes its window when it first needs one */
+	r->raw = r->room;
 	r->raw_start = 0;
 	r->raw_end = r->inflate.total_out;
-	return r->is_cut || (result == Z_STREAM_END && r->raw_end == r->head.raw_size);
+	if (r->is_cut)
+		return true;
+	if (result != Z_STREAM_END || r->raw_end != r->head.raw_size)
+		return false;
+	keep_chunk(r);
+	return true;
 }
 
 static bool is_damaged(const struct recording_reader *r)
@@ -297,6 +366,7 @@ static void take_totals(struct recording_reader *r, const struct recording_recor
 	r->drops_here = recorded > received ? recorded - received : 0;
 	r->now = t;
 	r->acks_since = 0;
+	r->totals_taken++;
 	r->run_ended = record->type == RECORDING_END;
 }
 

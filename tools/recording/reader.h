@@ -46,7 +46,9 @@ struct recording_reader {
 	__u64 chunk_offset;
 	size_t chunk_size; /* in the buffer */
 	bool is_cut; /* the chunk is the last one and incomplete */
-	__u8 *raw;
+	const __u8 *raw; /* the chunk inflated: room, or one that was kept */
+	__u8 *room;
+	size_t kept; /* the first kept chunk that is not before this one */
 	size_t raw_start, raw_end;
 	z_stream inflate;
 	struct recording_chunk *chunk;
@@ -60,6 +62,7 @@ struct recording_reader {
 	/* Of this run: times of its first and last event; how many ACKs came after the totals in `now`. */
 	__u64 first_ns, last_ns, acks_since;
 	__u64 drops_here; /* of this run: events that were recorded but could not be read */
+	__u64 totals_taken; /* how often recording_totals() may have got other drops or times */
 
 	__u64 records, events; /* read */
 	__u64 last_realtime_ns; /* of the last event: since 1970 */
@@ -82,6 +85,14 @@ void recording_close(struct recording_reader *r);
 /* The same for an open file, which the caller closes. */
 void recording_read_fd(struct recording_reader *r, int fd, const char *name);
 void recording_release(struct recording_reader *r);
+
+/*
+ * For one file that is read several times: keeps its inflated chunks until recording_forget(), in at most
+ * RECORDING_KEPT_MAX bytes. Later readings inflate only the others.
+ */
+#define RECORDING_KEPT_MAX (64 << 20)
+void recording_keep(void);
+void recording_forget(void);
 
 /* Reads up to the next event. Waits at most wait_ms. */
 enum recording_next recording_next(struct recording_reader *r, int wait_ms);

@@ -9,12 +9,19 @@
 #include "kernel/clock.h"
 #include "cli/err.h"
 
-struct flow *flows_find(const struct flows *f, const struct origin *origin,
-			const struct bbr_event *e)
+/* A key with a conn consists of it and of the origin, so the recent flows need no hash. */
+struct flow *flows_find(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
-	const struct conn_key key = conn_key_of(origin, e);
+	struct flow **recent = &f->recent[e->conn % FLOWS_RECENT], *flow = *recent;
+	struct conn_key key;
 
-	return (struct flow *)conn_map_find(&f->by_key, &key); /* its first member */
+	if (e->conn && flow && flow->key.conn == e->conn && flow->key.origin == origin->id)
+		return flow;
+	key = conn_key_of(origin, e);
+	flow = (struct flow *)conn_map_find(&f->by_key, &key); /* its first member */
+	if (flow)
+		*recent = flow;
+	return flow;
 }
 
 static struct flow *add(struct flows *f, const struct origin *origin, const struct bbr_event *e)
@@ -27,6 +34,8 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 	flow->is_kernel = origin->is_kernel;
 	flow->first = flow->last = *e;
 	flow->min_rtt_us = BBR_RTT_NONE;
+	for (unsigned int i = 0; i < FINDINGS_MAX; i++)
+		flow->finding[i] = finding_field(origin->algorithm, i);
 	flow->mode_ns = mem_new(origin->algorithm->n_modes, sizeof(*flow->mode_ns));
 	MEM_ADD(f->flow, f->n_all) = flow;
 	return flow;
@@ -35,14 +44,16 @@ static struct flow *add(struct flows *f, const struct origin *origin, const stru
 static void note_state(struct flow *flow, const struct bbr_event *e)
 {
 	const struct bbr_event *before = &flow->last;
-	const struct field *f;
 
 	if (event_has_state(before) && before->mode < flow->algorithm->n_modes &&
 	    e->time_ns > before->time_ns)
 		flow->mode_ns[before->mode] += e->time_ns - before->time_ns;
-	for (unsigned int i = 0; (f = finding_field(flow->algorithm, i)); i++)
-		flow->found[i] +=
-			finding_is_made(f, e) && (!flow->events || !finding_is_made(f, before));
+	for (unsigned int i = 0; i < FINDINGS_MAX && flow->finding[i]; i++) {
+		bool is_found = finding_is_made(flow->finding[i], e);
+
+		flow->found[i] += is_found && !flow->is_found[i];
+		flow->is_found[i] = is_found;
+	}
 	if (event_has_state(e) && e->min_rtt_us < flow->min_rtt_us)
 		flow->min_rtt_us = e->min_rtt_us;
 }

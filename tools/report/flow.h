@@ -44,7 +44,9 @@ struct flow {
 	__u64 acks;
 	__u64 samples, app_limited; /* of these ACKs */
 	__u64 rtos;
-	__u64 found[FINDINGS_MAX]; /* how often, by finding_field() */
+	const struct field *finding[FINDINGS_MAX]; /* the algorithm's, or NULL */
+	bool is_found[FINDINGS_MAX]; /* in the last event */
+	__u64 found[FINDINGS_MAX]; /* how often */
 	__u64 *mode_ns; /* of each of the algorithm's modes */
 	__u32 min_rtt_us; /* the lowest of all */
 	struct percentiles rtt_us;
@@ -57,10 +59,13 @@ struct flow {
 /* Each takes four bytes. A flow's RTTs that are within a power of two need 64, all RTTs 1728. */
 #define FLOW_BUCKETS_MAX (1u << 24)
 
+#define FLOWS_RECENT 64 /* a power of two */
+
 struct flows {
 	struct flow **flow; /* by number */
 	unsigned int n, n_all; /* see flows_choose() */
 	struct conn_map by_key;
+	struct flow *recent[FLOWS_RECENT]; /* by the lowest bits of event.conn */
 	__u64 start_ns, end_ns; /* of the earliest and the latest event */
 	__u64 left_out; /* events of flows for which there was no place */
 	__u64 n_buckets; /* of the percentiles of all RTTs */
@@ -68,8 +73,7 @@ struct flows {
 };
 
 /* The flow that an event belongs to; NULL: it was not seen, or there was no place for it. */
-struct flow *flows_find(const struct flows *f, const struct origin *origin,
-			const struct bbr_event *e);
+struct flow *flows_find(struct flows *f, const struct origin *origin, const struct bbr_event *e);
 /* Adds an event to its flow's totals, or to those left out. */
 void flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e);
 /*

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * bbrmon report: plots of a recording. It is read twice: for the totals, which show which flows are
- * the largest, and for the series of these. So memory is bounded by what is shown.
+ * the largest, and for the series of these. So memory is bounded by what is shown, and by
+ * RECORDING_KEPT_MAX.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,33 +39,43 @@ struct reading {
 	/* In the second reading. */
 	__u64 run; /* of the latest event */
 	__u64 newest_ns;
-	__u64 drops, unwatched_ns; /* until that event */
+	__u64 drops, unwatched_ns, totals_taken; /* until that event */
 };
 
-/* Copies the event with its time since 1970. False: not in the requested time. */
-static bool take(struct reading *r, const struct bbr_event *e, struct bbr_event *dated)
+static struct recording_reader *reader_of(const struct reading *r)
 {
-	const struct recording_run run = event_source_run(r->source);
+	return &r->source->replay.reader;
+}
 
-	*dated = *e;
-	dated->time_ns += run_clocks_epoch_ns(&r->clocks, &run);
+/*
+ * Gives the event its time since 1970, in place: the reader does not need it any more, and a copy of each
+ * event costs a tenth of a reading. NULL: not in the requested time.
+ */
+static const struct bbr_event *take(struct reading *r)
+{
+	struct bbr_event *dated = &reader_of(r)->event;
+
+	dated->time_ns += run_clocks_epoch_ns(&r->clocks, &reader_of(r)->run);
 	if (!r->first_ns)
 		r->first_ns = dated->time_ns;
 	/*
 	 * The first event need not be the earliest: CPUs shuffle a little, and another boot may
 	 * have another clock.
 	 */
-	return (!r->part.from_ns || dated->time_ns >= r->first_ns + r->part.from_ns) &&
-	       (!r->part.until_ns || dated->time_ns <= r->first_ns + r->part.until_ns);
+	if ((r->part.from_ns && dated->time_ns < r->first_ns + r->part.from_ns) ||
+	    (r->part.until_ns && dated->time_ns > r->first_ns + r->part.until_ns))
+		return NULL;
+	return dated;
 }
 
-static bool note_totals(void *ctx, const struct origin *origin, const struct bbr_event *e)
+static bool note_totals(void *ctx, const struct origin *origin,
+			const struct bbr_event *e __attribute__((unused)))
 {
 	struct reading *r = ctx;
-	struct bbr_event dated;
+	const struct bbr_event *dated = take(r);
 
-	if (take(r, e, &dated))
-		flows_note(&r->report.flows, origin, &dated);
+	if (dated)
+		flows_note(&r->report.flows, origin, dated);
 	return true;
 }
 
@@ -72,40 +83,47 @@ static bool note_totals(void *ctx, const struct origin *origin, const struct bbr
 static void note_missing(struct reading *r, const struct bbr_event *dated)
 {
 	struct rate_shares *shares = &r->report.shares;
-	const struct watch_totals now = event_source_totals(r->source);
-	const struct recording_run run = event_source_run(r->source);
-	__u64 drops = counters_drops(&now.counters);
+	__u64 run = reader_of(r)->run.id, drops;
+	struct watch_totals now;
 
+	if (r->run == run && r->totals_taken == reader_of(r)->totals_taken) {
+		r->newest_ns = dated->time_ns;
+		return;
+	}
+	now = event_source_totals(r->source);
+	drops = counters_drops(&now.counters);
 	if (drops > r->drops)
 		rate_shares_note_drops(shares, dated->time_ns, drops - r->drops);
-	if (r->run && r->run != run.id)
+	if (r->run && r->run != run)
 		rate_shares_note_unwatched(shares, r->newest_ns, dated->time_ns);
 	else if (now.unwatched_ns > r->unwatched_ns)
 		rate_shares_note_unwatched(shares,
 					   dated->time_ns - (now.unwatched_ns - r->unwatched_ns),
 					   dated->time_ns);
-	r->run = run.id;
+	r->run = run;
+	r->totals_taken = reader_of(r)->totals_taken;
 	r->drops = drops;
 	r->unwatched_ns = now.unwatched_ns;
 	r->newest_ns = dated->time_ns;
 }
 
-static bool note_series(void *ctx, const struct origin *origin, const struct bbr_event *e)
+static bool note_series(void *ctx, const struct origin *origin,
+			const struct bbr_event *e __attribute__((unused)))
 {
 	struct reading *r = ctx;
-	struct bbr_event dated;
+	const struct bbr_event *dated = take(r);
 	struct flow *flow;
 
-	if (!take(r, e, &dated))
+	if (!dated)
 		return true;
-	note_missing(r, &dated);
-	flow = flows_find(&r->report.flows, origin, &dated);
+	note_missing(r, dated);
+	flow = flows_find(&r->report.flows, origin, dated);
 	/* A recording that is still written has more than at the first reading. */
-	if (!flow || flow->number >= r->report.flows.n || dated.time_ns > flow->last.time_ns)
+	if (!flow || flow->number >= r->report.flows.n || dated->time_ns > flow->last.time_ns)
 		return true;
-	rate_shares_note(&r->report.shares, flow, &dated);
+	rate_shares_note(&r->report.shares, flow, dated);
 	if (flow->series)
-		flow_series_add(flow->series, &dated);
+		flow_series_add(flow->series, dated);
 	return true;
 }
 
@@ -180,8 +198,10 @@ static void say_nothing(const struct reading *r)
 
 static int read_totals(struct reading *r)
 {
-	int ret = read_recording(r, note_totals);
+	int ret;
 
+	recording_keep();
+	ret = read_recording(r, note_totals);
 	if (ret)
 		return ret;
 	if (r->report.flows.left_out) {
@@ -243,6 +263,7 @@ static void free_reading(struct reading *r)
 	rate_shares_free(&r->report.shares);
 	flows_free(&r->report.flows);
 	run_clocks_free(&r->clocks);
+	recording_forget();
 }
 
 /* What is not there, or is a folder, is refused when it is opened. */

@@ -7,9 +7,10 @@ from system import maps_of_ours, registered, struct_ops, wait_until
 from tool import status_of
 from transfer import send_verified
 
-pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
+alone = pytest.mark.machine_alone  # it lists all maps
 
 
+@alone
 def test_killed_while_loading(bbrctl, free_name, ns):
     name = free_name()
     load = "load", "--name", name, "--set", "cwnd_gain=2.5"

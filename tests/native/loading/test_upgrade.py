@@ -16,7 +16,7 @@ from system import NO_BPFFS, maps_of_ours, pin, registered, struct_ops, wait_unt
 from tool import DONE, NOTHING, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, get_cc, listen, send_verified, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it reads the state of the whole machine
+alone = pytest.mark.machine_alone  # it needs one instance, lists all maps, or counts descriptors
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEXT = ROOT / "build/next_version.bpf.o"  # 9.9.9
@@ -115,6 +115,7 @@ def test_the_first_upgrade_brings_the_link(bbrctl, load_plain, ns):
     send_verified(ns, name)
 
 
+@alone
 def test_what_bpftool_registered(bpf_bbr, bbrctl, ns):
     bbrctl("set", "bw_win=33")
     done = bbrctl.json("upgrade", "--object", NEXT)
@@ -218,6 +219,7 @@ def test_a_failed_upgrade_leaves_the_old_one(bbrctl, load_kind, ns, bad_objects,
     send_verified(ns, name)
 
 
+@alone
 @pytest.mark.parametrize("kind", KINDS)
 def test_short_of_file_descriptors(build, load_kind, ns, kind):
     """It may fail wherever it needs one more, but then the old code is still there."""
@@ -241,6 +243,7 @@ def test_nothing_to_upgrade(bbrctl, free_name):
     assert name not in registered()
 
 
+@alone
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_at_any_moment(bbrctl, load_kind, ns, kind):
     """With a link there is the old code or the new. Without one there may be none, and then it can be loaded again."""

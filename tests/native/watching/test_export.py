@@ -26,7 +26,7 @@ from system import run, wait_until
 from tool import DONE, REFUSED, USAGE, Tool, status_of
 from transfer import MB, Transfer, connect, listen, send_verified, set_cc
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances
+alone = pytest.mark.machine_alone  # what connections do; the others are about pages and passwords
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DASHBOARD = ROOT / "docs/grafana-dashboard.json"
@@ -79,6 +79,7 @@ def lint(text):
     assert not done.returncode and not done.stderr and not done.stdout, done.stdout + done.stderr
 
 
+@alone
 def test_counters_are_what_the_stream_says(load, monitor, export, new_path):
     """Counters include losses, recoveries and PROBE_RTT, by a bottleneck with a short queue."""
     path = new_path(rate="20mbit", limit="30k")
@@ -147,6 +148,7 @@ def _watched(monitor, export):
     return watch
 
 
+@alone
 def test_sampled_values_are_those_of_the_stream(load, watched, new_path):
     """Each ACK, so that both see the same ones. To BBR a slow bottleneck with a short queue is a policer."""
     name = load()
@@ -193,6 +195,7 @@ def alive(name, n):
     return lambda s: s.sum("bbr_connections", bbr_instance=name) == n
 
 
+@alone
 def test_the_past_of_a_connection_is_not_counted(load, export, ns):
     name = load()
     sender, receiver = open_connection(ns, name)
@@ -220,6 +223,7 @@ def check_growth(before, after):
     return after
 
 
+@alone
 def test_an_instance_tells_its_algorithm(load, export):
     one, three = load(), load(algorithm="bbr3")
     names = {one: "bbr", three: "bbr3"}
@@ -230,6 +234,7 @@ def test_an_instance_tells_its_algorithm(load, export):
         assert info.labels["algorithm"] == algorithm and info.labels["version"]
 
 
+@alone
 def test_version_3_has_its_bounds_and_no_policer(load, watched, new_path):
     name = load(algorithm="bbr3")
     stream, exporter, s = watched(new_path(rate="20mbit", limit="30k"), name, 4 * MB)
@@ -244,6 +249,7 @@ def test_version_3_has_its_bounds_and_no_policer(load, watched, new_path):
     assert len([x for x in s.samples if x.labels.get("bbr_instance") == name and "netns" in x.labels]) == SERIES["bbr3"]
 
 
+@alone
 def test_counters_outlive_connections_and_instances(bbrctl, bbrmon, load, export, ns):
     """An instance is unloaded while a connection uses it, and loaded again under the same name."""
     name = load()
@@ -268,6 +274,7 @@ def test_counters_outlive_connections_and_instances(bbrctl, bbrmon, load, export
     assert not last.sum("bbr_connections", bbr_instance=name)
 
 
+@alone
 def test_a_switched_connection_counts_where_it_is(load, monitor, bbrmon, bbrctl, tmp_path, ns):
     one, other = load(), load()
     exporter = Exporter(bbrmon, tmp_path, "--name", one, "--name", other)
@@ -289,6 +296,7 @@ def test_a_switched_connection_counts_where_it_is(load, monitor, bbrmon, bbrctl,
         exporter.kill()
 
 
+@alone
 def test_the_kernels_own(load, bbrmon, tmp_path, ns):
     """bbrmon only reads the kernel's own bbr, so it counts what changed from one scrape to the next."""
     exporter = Exporter(bbrmon, tmp_path)
@@ -308,6 +316,7 @@ def test_the_kernels_own(load, bbrmon, tmp_path, ns):
         exporter.kill()
 
 
+@alone
 def test_dropped_events_are_accounted_for(bbrctl, load, export, ns):
     """A ring of one page fills while bbrmon is stopped."""
     name = load()
@@ -327,6 +336,7 @@ def test_dropped_events_are_accounted_for(bbrctl, load, export, ns):
     check_growth(s, exporter.wait_for(accounted, "each ACK was received or dropped"))
 
 
+@alone
 def test_a_lost_end_is_noticed(bbrctl, load, export, ns):
     """The end event was dropped, but the next reading of all connections shows that this one is gone."""
     name = load()
@@ -343,6 +353,7 @@ def test_a_lost_end_is_noticed(bbrctl, load, export, ns):
     assert s.sum("bbr_connections", bbr_instance=name) == 2
 
 
+@alone
 def test_time_that_nobody_watched(bbrctl, load, export, ns):
     """
     Unwatched time counts for no mode, because the mode is unknown. The program goes on to watch for a stopped exporter until
@@ -369,6 +380,7 @@ def test_time_that_nobody_watched(bbrctl, load, export, ns):
     assert 0 < s.sum("bbr_mode_seconds_total", bbr_instance=name) < lived - (gap - LEASE)
 
 
+@alone
 def test_rules(bbrctl, load, export, ns, cgroups, write_rules):
     """Rules by address, port, mark and cgroup: the first match counts. There are more rules than get their own series."""
     name = load()
@@ -416,6 +428,7 @@ def connect_marked(ns, listener, name, mark):
     return sock, listener.accept()[0]
 
 
+@alone
 def test_groups(load, export, new_path, cgroups):
     """What the connections of each cgroup send, resend and wait for, and of those that no reading saw."""
     path, name = new_path(limit="30k"), load()
@@ -450,6 +463,7 @@ def test_groups(load, export, new_path, cgroups):
     lint(exporter.text(accept="text/plain"))
 
 
+@alone
 def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_path):
     """300 connections of 20 profiles of 2 instances in 40 namespaces: more than the metrics distinguish."""
     names = [load() for _ in range(2)]
@@ -489,6 +503,7 @@ def test_cardinality_is_bounded(bbrctl, bbrmon, load, new_ns, write_rules, tmp_p
         exporter.kill()
 
 
+@alone
 def test_many(plain_bbrmon, load, link, tmp_path):
     """Twice 5,000 connections come and go: all are counted, and no memory stays behind."""
     name, n, memory_kb = load(), 5000, []
@@ -514,6 +529,7 @@ def test_many(plain_bbrmon, load, link, tmp_path):
         exporter.kill()
 
 
+@alone
 def test_both_formats(load, export, ns):
     name = load()
     exporter = export(name)
@@ -569,6 +585,7 @@ def test_clients_that_send_nonsense(load, export):
         assert exporter.request("GET", "/")[0] == 200
 
 
+@alone
 def test_slow_clients_hold_up_nobody(bbrctl, load, export, ns):
     """More clients than may connect say nothing, and one does not read. The ring is read all the time."""
     name = load()
@@ -587,6 +604,7 @@ def test_slow_clients_hold_up_nobody(bbrctl, load, export, ns):
         assert all(first_line(sock) == b"" or b" 408 " in first_line(sock) for sock in silent[:16:2])
 
 
+@alone
 @pytest.mark.parametrize("listen,from_,what", [
     ("127.0.0.1:0", "same", "idle"), ("0.0.0.0:0", "many", "half"), ("[::1]:0", "same", "deaf")])
 def test_thousands_that_hold_connections(plain_bbrmon, load, tmp_path, ns, listen, from_, what):
@@ -717,6 +735,7 @@ def test_a_door_that_is_open(load, export, tmp_path, certificates):  # pylint: d
     assert "server.key has secrets, and every user" in export(name, "--web-config", web).errors()
 
 
+@alone
 def test_it_ends_and_leaves_nothing(bbrctl, load, export):
     name = load()
     for sig in signal.SIGTERM, signal.SIGINT:
@@ -729,6 +748,7 @@ def test_it_ends_and_leaves_nothing(bbrctl, load, export):
             exporter.connect()
 
 
+@alone
 def test_where_it_listens(bbrmon, load, export):
     name = load()
     exporter = export(name, listen="[::1]:0")
@@ -744,6 +764,7 @@ def test_where_it_listens(bbrmon, load, export):
     bbrmon("export", "--every", "sometimes", status=USAGE)
 
 
+@alone
 def test_once(bbrmon, load, ns):
     """For the textfile collector: the metrics that need no watching."""
     name = load()
@@ -758,6 +779,7 @@ def test_once(bbrmon, load, ns):
     close(*pair)
 
 
+@alone
 def test_an_expression(bbrmon, load, ns):
     """Exports only the connections that match an expression."""
     name = load()
@@ -775,6 +797,7 @@ def test_an_expression(bbrmon, load, ns):
         close(*pair)
 
 
+@alone
 def test_of_a_recording(bbrctl, bbrmon, load, ns, tmp_path):
     """The metrics at the recording's end. The namespaces of another machine have no names here."""
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")
@@ -876,6 +899,7 @@ def check_dashboard(samples):
             assert label in labels[metric] | {"instance"} and label == variable["name"]  # Prometheus adds it
 
 
+@alone
 def test_prometheus_and_the_dashboard(load, monitor, export, prometheus, new_path, canary):
     path = new_path(rate="20mbit", limit="30k")
     name = load("min_rtt_win=300ms", "probe_rtt_duration=50ms")

@@ -19,7 +19,7 @@ from system import run, wait_until
 from tool import DONE, NOTHING, REFUSED, USAGE, data_of, sanitizer_environment, status_of
 from transfer import MB, finish, send_verified
 
-pytestmark = pytest.mark.machine_alone  # it watches all instances
+alone = pytest.mark.machine_alone  # it watches; the others read files
 
 START, END, ACK, MODE = range(4)
 KINDS = "start", "end", "ack", "mode", "recovery", "rto", "params"
@@ -109,6 +109,7 @@ def interrupt(process):
     return json.loads(out)["summary"]
 
 
+@alone
 @pytest.mark.parametrize("every", ["ack", "round", "20ms", "transition"])
 def test_as_it_happened(bbrmon, bbrctl, load, monitor, start_record, ns, tmp_path, every):
     """bbrmon, and a reader by the format's description, read back what a stream printed at the same time."""
@@ -133,6 +134,7 @@ def test_as_it_happened(bbrmon, bbrctl, load, monitor, start_record, ns, tmp_pat
     assert fmt.totals(path.read_bytes())["end"]
 
 
+@alone
 def test_compact(bbrctl, load, start_record, ns, tmp_path):
     """A recording takes at most a fifth of its events' size, including all that is around them."""
     name = load()
@@ -230,6 +232,7 @@ def test_events_out_of_order(bbrmon, write):
     assert [e["time_ns"] for e in read(bbrmon, f"{path}.copy")[0]] == times
 
 
+@alone
 def test_clock_set_back(bbrmon, bbrctl, load, start_record, write, tmp_path, ns):
     """Each chunk has its own clock offset, which a copy keeps. A live recording has that of this machine."""
     epochs = [EPOCH, EPOCH - 3600 * 10**9, EPOCH + 10**9]
@@ -422,6 +425,7 @@ def test_rotation_by_size(bbrmon, plain_bbrmon, tmp_path, write):
     assert read(plain_bbrmon, f"{out}.1")[0] == everything[-len(read(plain_bbrmon, f"{out}.1")[0]):]
 
 
+@alone
 def test_rotation_by_time(bbrmon, load, start_record, monitor, ns, tmp_path):
     name, out = load(), tmp_path / "out"
     running = endless(ns, name)
@@ -439,6 +443,7 @@ def test_rotation_by_time(bbrmon, load, start_record, monitor, ns, tmp_path):
     assert is_in_order(events)
 
 
+@alone
 def test_killed(bbrmon, load, start_record, monitor, ns, tmp_path):
     """All that was written before the kill is read: all events up to some moment, and none of them is missing."""
     name, out = load(), tmp_path / "out"
@@ -460,6 +465,7 @@ def test_killed(bbrmon, load, start_record, monitor, ns, tmp_path):
         assert recorded == watched[conn][first:first + len(recorded)]
 
 
+@alone
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGHUP])
 def test_ended_is_an_orderly_end(load, start_record, tmp_path, sig):
     process = start_record(load(), "-o", tmp_path / "out")
@@ -542,6 +548,7 @@ def test_not_to_a_terminal(bbrmon, write):
     assert process.returncode == REFUSED and b"it is a terminal" in err
 
 
+@alone
 def test_two_recorders_of_one_file(bbrmon, load, start_record, tmp_path):
     name = load()
     process = start_record(name, "-o", tmp_path / "out")
@@ -789,6 +796,7 @@ def test_connections_that_are_not_kept_are_counted(plain_bbrmon, write, tmp_path
     assert f"bbrmon: {path}: 188928 events are left out" in plain_bbrmon("report", path, "-o", tmp_path / "page.html").err
 
 
+@alone
 def test_says_how_it_goes(bbrmon, load, ns):
     """On a terminal bbrmon rewrites one line, and the summary says what each event took."""
     name = load()

@@ -187,7 +187,7 @@ static const struct field *find_in(const struct algorithm *a, const char *key)
 }
 
 struct reading {
-	unsigned long events;
+	unsigned long events, of_kept; /* of_kept: of chunks that were not inflated */
 	enum recording_next end;
 	struct watch_totals totals;
 	unsigned long places;
@@ -210,6 +210,7 @@ static struct reading read_made(int fd, bool with_gaps)
 		assert_string_equal(r->origin->algorithm->name,
 				    made.is_many[i] ? "many" : algorithms[0]->name);
 		reading.events++;
+		reading.of_kept += r->raw != r->room;
 	}
 	reading.totals = recording_totals(r);
 	reading.places = r->places;
@@ -399,6 +400,28 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(r.events, EVENTS);
 	assert_int_equal(counters_drops(&r.totals.counters), 0);
 	assert_int_equal(r.totals.counters.seq, EVENTS);
+}
+
+/* Also if the file has changed since. */
+static void chunks_are_inflated_once(void **state)
+{
+	(void)state;
+	write_made(memory_file(), EACH);
+	assert_int_equal(read_made(file_of(file, file_size), false).of_kept, 0);
+	recording_keep();
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(read_made(file_of(file, file_size), false).of_kept,
+				 i ? EVENTS : 0);
+	write_made(memory_file(), EACH / 2);
+	for (int i = 0; i < 2; i++) {
+		struct reading r = read_made(file_of(file, file_size), false);
+
+		assert_int_equal(r.end, RECORDING_NEXT_OVER);
+		assert_int_equal(r.events, EVENTS);
+		assert_true(r.of_kept < EVENTS);
+	}
+	recording_forget();
+	assert_int_equal(read_made(file_of(file, file_size), false).of_kept, 0);
 }
 
 /* The reader does not know `many`, but the file describes all of it. */
@@ -773,6 +796,7 @@ int main(void)
 		cmocka_unit_test(a_description_with_a_wrong_byte),
 		cmocka_unit_test(too_many_descriptions),
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(chunks_are_inflated_once),
 		cmocka_unit_test(an_unknown_algorithm_is_shown),
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(the_first_chunk_is_damaged),
