@@ -244,8 +244,9 @@ static inline u8 bbr_kind_if_open(struct bbr *b, const struct shell_sock *sk,
 				      .in_order = 1))) {
 		if (likely(bbr_stays_in_cruise(b, sk) && !shell_is_app_limited(b, sk, rs)))
 			return SHELL_FAST_1;
-		return !shell_is_app_limited(b, sk, rs) && bbr_stays_in_down(b, sk, rs) ? SHELL_FAST_2 :
-										      SHELL_REGULAR;
+		return !shell_is_app_limited(b, sk, rs) && bbr_stays_in_down(b, sk, rs) ?
+			       SHELL_FAST_2 :
+			       SHELL_REGULAR;
 	}
 	return (flags & ~cycle) == BBR_FLAGS(.has_seen_rtt = 1, .in_order = 1) &&
 			       b->mode != BBR_PROBE_RTT ?

@@ -111,7 +111,8 @@ TEST(mark_of_app_limited_is_kept_in_20_bits)
 	f->b.next_round_delivered = 0xfffffff0;
 	bbr_set_app_limited_until(&f->b, &f->sk, 16);
 	assert_int_equal(bbr_app_limited_until(&f->b), 16);
-	bbr_set_app_limited_until(&f->b, &f->sk, 0x100000); /* its low bits are 0, which means none */
+	bbr_set_app_limited_until(&f->b, &f->sk,
+				  0x100000); /* its low bits are 0, which means none */
 	assert_int_equal(f->b.app_limited_mark, 1);
 	bbr_set_app_limited_until(&f->b, &f->sk, 0);
 	assert_int_equal(bbr_app_limited_until(&f->b), 0);
