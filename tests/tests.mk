@@ -59,26 +59,34 @@ $(BUILD)/no_telemetry.bpf.o: bpf/bbr/bbr.bpf.c
 $(BUILD)/bbr3_estimates.bpf.o: bpf/bbr3/bbr3.bpf.c
 	$(call bpf_object,-Ibpf/bbr3 -DBBR_ESTIMATES_ALWAYS=true)
 
+# A changed copy of an algorithm's folder.
+define patched
+	rm -rf $(@D)
+	@mkdir -p $(@D)
+	cp $(1)/*.[ch] $(@D)
+	patch --quiet --strip 3 --directory $(@D) <$<
+endef
+
 # As of a release whose connections have a larger second part.
 LARGER := $(BUILD)/larger/bpf/bbr3
 $(LARGER)/bbr3.bpf.c: tests/native/traffic/larger_state.patch $(wildcard bpf/bbr3/*.[ch])
-	rm -rf $(@D)
-	@mkdir -p $(@D)
-	cp bpf/bbr3/*.[ch] $(@D)
-	patch --quiet --strip 3 --directory $(@D) <$<
-
+	$(call patched,bpf/bbr3)
 $(BUILD)/bbr3_larger.bpf.o: $(LARGER)/bbr3.bpf.c
 	$(call bpf_object,-I$(LARGER))
+
+# This one mends a shortage of CPU as arXiv 2601.05665 does, in place of cpu_gain.
+ROBUST := $(BUILD)/robust/bpf/bbr
+$(ROBUST)/bbr.bpf.c: lab/scenarios/robust.patch $(wildcard bpf/bbr/*.[ch])
+	$(call patched,bpf/bbr)
+$(BUILD)/robust_paper.bpf.o: $(ROBUST)/bbr.bpf.c
+	$(call bpf_object,-I$(ROBUST))
 
 # A later version and its tools, for the upgrade tests, made by the recipes of CONTRIBUTING.md: it has one more parameter
 # and one more field of its events, which this version does not know. And an object of an ABI that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
 NEXT_VERSION := -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MINOR=1
 $(NEXT_BBR)/bbr.bpf.c: tests/native/loading/next_version.patch $(wildcard bpf/bbr/*.[ch])
-	rm -rf $(@D)
-	@mkdir -p $(@D)
-	cp bpf/bbr/*.[ch] $(@D)
-	patch --quiet --strip 3 --directory $(@D) <$<
+	$(call patched,bpf/bbr)
 $(NEXT_BBR)/descriptor.c: $(NEXT_BBR)/bbr.bpf.c
 
 $(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
@@ -213,7 +221,7 @@ $(addprefix $(BUILD)/,cost.bpf.o recorder.bpf.o mark_ce.bpf.o stall.bpf.o return
 $(BUILD)/write_rules: $(call objects,lab/cost/write_rules.c $(addprefix loader/,self/lock.c tuning/rule_text.c tuning/rule_list.c)) $(LIB)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start peer unusual flags warp.so cost cost.bpf.o mark_ce.bpf.o stall.bpf.o returns.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o recorder recorder.bpf.o write_rules measure)
+LAB_PROGRAMS := $(addprefix $(BUILD)/,flow start peer unusual flags warp.so cost cost.bpf.o mark_ce.bpf.o stall.bpf.o returns.bpf.o no_telemetry.bpf.o bbr3_estimates.bpf.o robust_paper.bpf.o recorder recorder.bpf.o write_rules measure)
 
 # ---- the oracle: the recorder of the kernel's own BBR, and the programs that feed its recordings to the algorithm
 
