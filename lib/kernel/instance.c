@@ -75,16 +75,14 @@ bool abi_is_sound(const struct bbr_abi *abi)
 static int read_abi(int fd, size_t size, struct bbr_abi *abi)
 {
 	static const __u32 key;
-	void *record = malloc(size);
-	int error;
+	void *record AUTO_FREE = malloc(size);
 
 	if (!record)
 		return -ENOMEM;
-	error = bpf_map_lookup_elem(fd, &key, record) ? -errno : 0;
-	if (!error)
-		abi_read(record, size, abi);
-	free(record);
-	return error;
+	if (bpf_map_lookup_elem(fd, &key, record))
+		return -errno;
+	abi_read(record, size, abi);
+	return 0;
 }
 
 /* Notes the id of a map that has one of our names, and reads the ABI. */
@@ -105,18 +103,14 @@ static int note_map(__u32 id, struct instance *inst)
 		{ INSTANCE_MAP_ASSIGNED, &inst->assigned_id },
 	};
 	struct bpf_map_info info;
-	int fd = instance_map(id), error;
+	int fd AUTO_CLOSE = instance_map(id), error = fd < 0 ? fd : map_info(fd, &info);
 
-	if (fd < 0)
-		return fd;
-	error = map_info(fd, &info);
-	for (size_t i = 0; !error && i < sizeof(known) / sizeof(known[0]); i++)
+	if (error)
+		return error;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(info.name, known[i].name))
 			*known[i].id = id;
-	if (!error && !strcmp(info.name, BBR_MAP_ABI))
-		error = read_abi(fd, info.value_size, &inst->abi);
-	close(fd);
-	return error;
+	return strcmp(info.name, BBR_MAP_ABI) ? 0 : read_abi(fd, info.value_size, &inst->abi);
 }
 
 static int note_maps(__u32 prog_id, struct instance *inst)
@@ -160,16 +154,12 @@ static int find_link(__u32 map_id)
 	while (!bpf_link_get_next_id(id, &id)) {
 		struct bpf_link_info info = {};
 		__u32 len = sizeof(info);
-		int fd = bpf_link_get_fd_by_id(id), error;
+		int fd AUTO_CLOSE = bpf_link_get_fd_by_id(id);
 
 		if (fd < 0 && (errno == ENOENT || errno == EAGAIN))
 			continue; /* it has ended since, or is just being made */
-		if (fd < 0)
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
 			return -errno;
-		error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
-		close(fd);
-		if (error)
-			return error;
 		if (info.type == BPF_LINK_TYPE_STRUCT_OPS && link_map_id(&info) == map_id)
 			return id;
 	}
@@ -307,14 +297,9 @@ static int list_instances(struct instance **list, bool registered)
 	}
 	while (!bpf_map_get_next_id(id, &id)) {
 		struct instance inst, *grown;
-		int fd = instance_map(id);
+		int fd AUTO_CLOSE = instance_map(id);
 
-		if (fd < 0) {
-			ret = fd;
-		} else {
-			ret = inspect(fd, &known_layout, &inst);
-			close(fd);
-		}
+		ret = fd < 0 ? fd : inspect(fd, &known_layout, &inst);
 		/* BPF objects come and go while we look: it is no error if one vanishes meanwhile. */
 		if (ret < 0 && ret != -ENOENT)
 			goto out;
@@ -355,26 +340,23 @@ int instance_list_alive(struct instance **list)
 
 int instance_id(const char *name)
 {
-	struct instance *list;
+	struct instance *list AUTO_FREE = NULL;
 	int id = 0, n = instance_list(&list);
 
 	for (int i = 0; i < n; i++)
 		if (!strcmp(list[i].name, name))
 			id = list[i].map_id;
-	free(list);
 	return n < 0 ? n : id;
 }
 
 bool congestion_control_exists(const char *name)
 {
 	char word[64];
-	FILE *f = fopen(CONGESTION_CONTROLS, "re");
+	FILE *f AUTO_FCLOSE = fopen(CONGESTION_CONTROLS, "re");
 	bool found = false;
 
 	while (f && !found && fscanf(f, "%63s", word) == 1)
 		found = !strcmp(word, name);
-	if (f)
-		fclose(f);
 	return found;
 }
 
@@ -397,22 +379,19 @@ static void say_not_loaded(const char *name, const struct instance *list, int n)
 
 int instance_find(const char *name, struct instance *inst)
 {
-	struct instance *list;
-	int i, n = instance_list(&list), ret = EXIT_DONE;
+	struct instance *list AUTO_FREE = NULL;
+	int n = instance_list(&list);
 
 	if (n < 0)
 		return err_bpf(n, "cannot list instances");
-	for (i = 0; i < n; i++)
-		if (!strcmp(list[i].name, name))
-			break;
-	if (i == n) {
-		say_not_loaded(name, list, n);
-		ret = EXIT_NOTHING;
-	} else {
-		*inst = list[i];
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(list[i].name, name)) {
+			*inst = list[i];
+			return EXIT_DONE;
+		}
 	}
-	free(list);
-	return ret;
+	say_not_loaded(name, list, n);
+	return EXIT_NOTHING;
 }
 
 int instance_get(const char *name, struct instance *inst)
@@ -434,7 +413,7 @@ int instance_get(const char *name, struct instance *inst)
 
 static void *map_by_id(__u32 id, size_t size, int protection)
 {
-	int fd = instance_map(id);
+	int fd AUTO_CLOSE = instance_map(id);
 	void *p;
 
 	if (fd < 0) {
@@ -442,7 +421,6 @@ static void *map_by_id(__u32 id, size_t size, int protection)
 		return NULL;
 	}
 	p = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
-	close(fd);
 	return p == MAP_FAILED ? NULL : p;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bpf_calls.h"
+#include "cli/err.h"
 #include "instance/netns_default.h"
 #include "kernel/instance.h"
 #include "kernel/route.h"
@@ -34,52 +34,40 @@ int note_map_make(int prog_fd, const char *name, __u32 key_size, __u32 value_siz
 
 int applied_mark(int prog_fd)
 {
-	int map = note_map_make(prog_fd, BBR_MAP_APPLIED, sizeof(__u32), sizeof(__u32));
+	int map AUTO_CLOSE = note_map_make(prog_fd, BBR_MAP_APPLIED, sizeof(__u32), sizeof(__u32));
 
-	if (map < 0)
-		return map;
-	close(map);
-	return 0;
+	return map < 0 ? map : 0;
 }
 
 int applied_mark_instance(const struct instance *inst)
 {
-	int error, prog;
+	int prog AUTO_CLOSE = -1;
 
 	if (inst->applied_id)
 		return 0;
 	prog = bpf_prog_get_fd_by_id(inst->prog_id);
-	if (prog < 0)
-		return -errno;
-	error = applied_mark(prog);
-	close(prog);
-	return error;
+	return prog < 0 ? -errno : applied_mark(prog);
 }
 
 int applied_has_default(const struct instance *inst, __u32 inode)
 {
-	int ret, map = inst->applied_id ? instance_map(inst->applied_id) : -ENOENT;
+	int map AUTO_CLOSE = inst->applied_id ? instance_map(inst->applied_id) : -ENOENT, ret = map;
 	__u32 value;
 
-	if (map < 0)
-		return map == -ENOENT ? 0 : map;
-	ret = bpf_map_lookup_elem(map, &inode, &value) ? -errno : 1;
-	close(map);
+	if (map >= 0)
+		ret = bpf_map_lookup_elem(map, &inode, &value) ? -errno : 1;
 	return ret == -ENOENT ? 0 : ret;
 }
 
 int applied_note_default(const struct instance *inst, __u32 inode, bool is_applied)
 {
 	static const __u32 value = 1;
-	int error = 0, map = inst->applied_id ? instance_map(inst->applied_id) : -ENOENT;
+	int map AUTO_CLOSE = inst->applied_id ? instance_map(inst->applied_id) : -ENOENT;
+	int error = map < 0 ? map : 0;
 
-	if (map >= 0 && (is_applied ? bpf_map_update_elem(map, &inode, &value, BPF_ANY) :
-				      bpf_map_delete_elem(map, &inode)))
+	if (!error && (is_applied ? bpf_map_update_elem(map, &inode, &value, BPF_ANY) :
+				    bpf_map_delete_elem(map, &inode)))
 		error = -errno;
-	if (map >= 0)
-		close(map);
-	else
-		error = map;
 	/* One that has no mark yet has no notes either: machine_take_over() makes both. */
 	return error == -ENOENT ? 0 : error;
 }
@@ -97,29 +85,26 @@ static struct route_key key_of(__u32 inode, const struct route *r)
 /* Opens the map; makes it if there is none yet, and it is wanted. */
 static int open_routes(const struct instance *inst, bool is_wanted)
 {
-	int map, prog;
+	int prog AUTO_CLOSE = -1;
 
 	if (inst->routes_id || !is_wanted)
 		return inst->routes_id ? instance_map(inst->routes_id) : -ENOENT;
 	prog = bpf_prog_get_fd_by_id(inst->prog_id);
 	if (prog < 0)
 		return -errno;
-	map = note_map_make(prog, BBR_MAP_ROUTES, sizeof(struct route_key),
-			    sizeof(struct route_note));
-	close(prog);
-	return map;
+	return note_map_make(prog, BBR_MAP_ROUTES, sizeof(struct route_key),
+			     sizeof(struct route_note));
 }
 
 int route_note_read(const struct instance *inst, __u32 inode, const struct route *r,
 		    struct route_note *note)
 {
 	const struct route_key key = key_of(inode, r);
-	int ret, map = open_routes(inst, false);
+	int map AUTO_CLOSE = open_routes(inst, false), ret;
 
 	if (map < 0)
 		return map == -ENOENT ? 0 : map;
 	ret = bpf_map_lookup_elem(map, &key, note) ? -errno : 1;
-	close(map);
 	note->previous[BBR_NAME_LEN - 1] = 0;
 	return ret == -ENOENT ? 0 : ret;
 }
@@ -128,12 +113,11 @@ int route_note_write(const struct instance *inst, __u32 inode, const struct rout
 		     const struct route_note *note)
 {
 	const struct route_key key = key_of(inode, r);
-	int error = 0, map = open_routes(inst, note);
+	int map AUTO_CLOSE = open_routes(inst, note), error = 0;
 
 	if (map < 0)
 		return map == -ENOENT && !note ? 0 : map;
 	if (note ? bpf_map_update_elem(map, &key, note, BPF_ANY) : bpf_map_delete_elem(map, &key))
 		error = -errno;
-	close(map);
 	return error == -ENOENT && !note ? 0 : error;
 }

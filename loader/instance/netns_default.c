@@ -18,14 +18,11 @@
 
 int default_read(char name[BBR_NAME_LEN])
 {
-	int fd = open(SYSCTL, O_RDONLY | O_CLOEXEC);
+	int fd AUTO_CLOSE = open(SYSCTL, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, name, BBR_NAME_LEN);
-	int error = n < 0 ? -errno : 0;
 
-	if (fd >= 0)
-		close(fd);
-	if (error)
-		return error;
+	if (n < 0)
+		return -errno;
 	name[n < BBR_NAME_LEN ? n : BBR_NAME_LEN - 1] = 0;
 	name[strcspn(name, "\n")] = 0;
 	return 0;
@@ -33,14 +30,9 @@ int default_read(char name[BBR_NAME_LEN])
 
 static int write_default(const char *name)
 {
-	int fd = open(SYSCTL, O_WRONLY | O_CLOEXEC), error = 0;
+	int fd AUTO_CLOSE = open(SYSCTL, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -errno;
-	if (write(fd, name, strlen(name)) < 0)
-		error = -errno;
-	close(fd);
-	return error;
+	return fd < 0 || write(fd, name, strlen(name)) < 0 ? -errno : 0;
 }
 
 struct list {
@@ -92,16 +84,14 @@ void defaults_free(struct default_of *list, int n)
 /* Opens the instance's map of namespaces; makes it if there is none yet. */
 static int open_map(const struct instance *inst)
 {
-	int map, prog;
+	int prog AUTO_CLOSE = -1;
 
 	if (inst->defaults_id)
 		return instance_map(inst->defaults_id);
 	prog = bpf_prog_get_fd_by_id(inst->prog_id);
 	if (prog < 0)
 		return -errno;
-	map = note_map_make(prog, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN);
-	close(prog);
-	return map;
+	return note_map_make(prog, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN);
 }
 
 /* What is done to the default of a namespace, or of all. */

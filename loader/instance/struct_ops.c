@@ -180,14 +180,11 @@ static int flags_of(const struct ops_value *v, const char *value, __u32 *flags)
 
 static int read_value(const struct instance *inst, char *value)
 {
-	int map_fd = instance_map(inst->map_id), error = 0;
+	int map_fd AUTO_CLOSE = instance_map(inst->map_id);
 
 	if (map_fd < 0)
 		return map_fd;
-	if (bpf_map_lookup_elem(map_fd, &key, value))
-		error = -errno;
-	close(map_fd);
-	return error;
+	return bpf_map_lookup_elem(map_fd, &key, value) ? -errno : 0;
 }
 
 int ops_flags(const struct instance *inst, __u32 *flags)
@@ -221,18 +218,14 @@ static bool has_program(const struct ops_value *v, const struct bpf_program *pro
 	__u8 ours[BPF_TAG_SIZE], its[BPF_TAG_SIZE];
 	__u32 offset;
 	__u64 id;
-	int fd;
-	bool same;
+	int fd AUTO_CLOSE = -1;
 
 	if (find_member(v, callback_name(v->btf, bpf_program__name(prog)), &offset))
 		return false;
 	memcpy(&id, v->value + offset, sizeof(id));
 	fd = bpf_prog_get_fd_by_id(id);
-	same = !read_tag(fd, its) && !read_tag(bpf_program__fd(prog), ours) &&
+	return !read_tag(fd, its) && !read_tag(bpf_program__fd(prog), ours) &&
 	       !memcmp(its, ours, BPF_TAG_SIZE);
-	if (fd >= 0)
-		close(fd);
-	return same;
 }
 
 bool ops_has_code(const struct instance *inst, const struct bpf_object *obj)
@@ -318,7 +311,7 @@ int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
 	int fds[64], n = 0; /* 64: the kernel's limit */
 	__u32 flags = 0;
 	struct ops_value v;
-	char *value = NULL;
+	char *value AUTO_FREE = NULL;
 	int error = ops_value_open(&v);
 
 	*ops = (struct ops){ .fd = -1, .link_fd = -1 };
@@ -338,7 +331,6 @@ int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
 	 * The programs' file descriptors stay open until the process ends: the value refers to
 	 * them.
 	 */
-	free(value);
 	free(v.value); /* unless make_map() has taken it over */
 	return error;
 }
@@ -401,7 +393,7 @@ static int end_link(const struct instance *inst)
 int unregister(const struct instance *inst)
 {
 	static const __u32 key;
-	int fd, ret = EXIT_DONE;
+	int fd AUTO_CLOSE = -1;
 
 	if (inst->link_id)
 		return end_link(inst);
@@ -409,7 +401,6 @@ int unregister(const struct instance *inst)
 	if (fd < 0)
 		return err_bpf(fd, "cannot open the instance");
 	if (bpf_map_delete_elem(fd, &key))
-		ret = err_bpf(errno, "the kernel refused to unregister it");
-	close(fd);
-	return ret;
+		return err_bpf(errno, "the kernel refused to unregister it");
+	return EXIT_DONE;
 }
