@@ -10,9 +10,9 @@ import re
 from vm import archive
 from vm.archive import CACHE, LabError
 
-# What tests a kernel: `make check` and `make lab-matrix`, the oldest, the one that most people run, and the newest; the latter alone,
-# those in between, and other flavours;
-# `make check-arm64`; bbrctl refuses it.
+# What tests a kernel. CHECK: `make check` and `make lab-matrix`, the oldest, the one that most people run, and the newest. MATRIX and
+# FLAVOUR: only `make lab-matrix`, those in between, and other builds and settings. ARM64: `make check-arm64`. REFUSED: bbrctl must
+# refuse it.
 CHECK, MATRIX, FLAVOUR, ARM64, REFUSED = "check", "matrix", "flavour", "arm64", "refused"
 
 
