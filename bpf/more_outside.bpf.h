@@ -54,17 +54,21 @@ struct sock___storing {
 
 #pragma clang attribute pop
 
-/* The size of the second part in this storage, as far as it is known here; 0: it is another one. */
-static inline u32 size_of_more(struct bpf_local_storage_map *smap)
+static inline struct bpf_map___named *map_of(struct bpf_local_storage_map *smap)
 {
-	struct bpf_map___named *map = (void *)__builtin_preserve_access_index(&smap->map);
+	return (void *)__builtin_preserve_access_index(&smap->map);
+}
+
+static inline bool is_more(struct bpf_local_storage_map *smap)
+{
+	struct bpf_map___named *map = map_of(smap);
 	char name[] = BBR_MAP_MORE, has[sizeof(name)] = {};
 
 	bpf_core_read(has, sizeof(has), &map->name);
 	for (u32 i = 0; i < sizeof(name); i++)
 		if (has[i] != name[i])
-			return 0;
-	return min_u32(BPF_CORE_READ(map, value_size), sizeof(struct bbr_more));
+			return false;
+	return true;
 }
 
 /* MORE() and HISTORY() in the algorithm's code name these, but nothing here calls that code. */
@@ -83,11 +87,7 @@ static inline struct bbr_history *make_history(struct sock *sk)
 	return NULL;
 }
 
-/*
- * Copies the second part of a socket's state into `to`, and returns `to`; what the instance does not
- * have is 0. Returns NULL if there is none, or if it cannot be read.
- */
-static inline struct bbr_more *copy_more(struct bbr_more *to, struct sock *sk)
+static inline struct bpf_local_storage_elem *find_more(struct sock *sk)
 {
 	struct bpf_local_storage *storage =
 		BPF_CORE_READ((struct sock___storing *)sk, sk_bpf_storage);
@@ -97,15 +97,29 @@ static inline struct bbr_more *copy_more(struct bbr_more *to, struct sock *sk)
 		struct bpf_local_storage_elem *elem =
 			(void *)node - bpf_core_field_offset(struct bpf_local_storage_elem, snode);
 
-		u32 size = size_of_more(BPF_CORE_READ(elem, sdata.smap));
-
-		if (size) {
-			*to = (struct bbr_more){};
-			return bpf_core_read(to, size, &elem->sdata.data) ? NULL : to;
-		}
+		if (is_more(BPF_CORE_READ(elem, sdata.smap)))
+			return elem;
 		node = BPF_CORE_READ(node, next);
 	}
 	return NULL;
+}
+
+/*
+ * Copies the second part of a socket's state into `to`, and returns `to`; what the instance does not
+ * have is 0. Returns NULL if there is none, or if it cannot be read.
+ */
+static inline struct bbr_more *copy_more(struct bbr_more *to, struct sock *sk)
+{
+	struct bpf_local_storage_elem *elem = find_more(sk);
+	struct bpf_map___named *map;
+	u32 size;
+
+	if (!elem)
+		return NULL;
+	map = map_of(BPF_CORE_READ(elem, sdata.smap));
+	size = BPF_CORE_READ(map, value_size);
+	*to = (struct bbr_more){};
+	return bpf_core_read(to, min_u32(size, sizeof(*to)), &elem->sdata.data) ? NULL : to;
 }
 #endif
 
