@@ -26,10 +26,20 @@ enum event_error event_check(const void *record, size_t size)
 	return EVENT_OK;
 }
 
+size_t event_size_of(const void *record)
+{
+	__u16 size;
+
+	memcpy(&size, (const char *)record + offsetof(struct bbr_event, size), sizeof(size));
+	return size;
+}
+
 void event_copy(struct bbr_event *e, const void *record)
 {
-	const struct bbr_event *from = record;
-	size_t size = from->size < sizeof(*e) ? from->size : sizeof(*e);
+	size_t size = event_size_of(record);
+
+	if (size > sizeof(*e))
+		size = sizeof(*e);
 
 	memcpy(e, record, size);
 	memset((char *)e + size, 0, sizeof(*e) - size);

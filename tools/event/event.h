@@ -54,6 +54,9 @@ enum event_error {
  */
 enum event_error event_check(const void *record, size_t size);
 
+/* The size that a record says it has, in bytes. The record may be at any address. */
+size_t event_size_of(const void *record);
+
 /*
  * Copies a checked record into a whole event: zeros follow a shorter tail, and what a longer record
  * has beyond the event is cut off.

@@ -272,15 +272,16 @@ static ssize_t hand_on(void *reading, size_t size)
 	size_t at = 0;
 
 	while (at + EVENT_AT + BBR_EVENT_BASE <= size && !r->enough) {
-		const struct bbr_snapshot *record = (void *)(r->sockets->buffer + at);
+		const char *record = r->sockets->buffer + at, *event = record + EVENT_AT;
 		const struct sockets_instance *inst;
+		size_t event_size = event_size_of(event);
 		struct bbr_snapshot snap;
 
-		if (at + EVENT_AT + record->event.size > size)
+		if (at + EVENT_AT + event_size > size)
 			break;
-		at += EVENT_AT + record->event.size;
+		at += EVENT_AT + event_size;
 		memcpy(&snap, record, EVENT_AT);
-		event_copy(&snap.event, &record->event);
+		event_copy(&snap.event, event);
 		inst = known_instance(r->sockets, snap.event.tag);
 		if (snap.event.flags & BBR_F_KERNEL)
 			r->enough = !r->handle(r->ctx, &r->sockets->kernel_bbr, &snap);
