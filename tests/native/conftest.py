@@ -149,6 +149,7 @@ def new_ns():
             stack.callback(ns.delete)
             return ns
         yield make
+        transfer.close_all()  # a socket without a process keeps its namespace, where nobody finds it
 
 
 @pytest.fixture
