@@ -6,6 +6,7 @@ unpacks them.
 """
 import contextlib
 import fcntl
+import functools
 import glob
 import os
 import pathlib
@@ -113,10 +114,10 @@ def locked(name="lock"):
         yield
 
 
+@functools.cache
 def _update():
-    if not (CACHE / "apt" / "updated").exists():
-        _apt("apt-get", "update")
-        (CACHE / "apt" / "updated").touch()
+    """Once in a process that fetches something: the archive drops the packages that older lists name."""
+    _apt("apt-get", "update")
 
 
 def unpacked(folder, find_packages):
