@@ -150,7 +150,20 @@ static inline u32 route_to(struct sock *sk)
 struct trying {
 	struct term_socket socket;
 	u64 held;
+	u32 condition;
+	bool fails;
 };
+
+/* Called by bpf_loop(): with a plain loop the verifier of 6.19 gives up. */
+static long try_term(u32 k, struct trying *t)
+{
+	const struct uses_condition *c = bpf_map_lookup_elem(&uses_conditions, &t->condition);
+
+	if (!c || k >= BBR_ATTACH_TERMS || k >= c->n)
+		return true;
+	t->fails = !term_holds(&c->term[k], &t->socket);
+	return t->fails;
+}
 
 static long try_conditions(u32 i, struct trying *t)
 {
@@ -158,10 +171,11 @@ static long try_conditions(u32 i, struct trying *t)
 
 	if (!c || !c->n)
 		return true;
-	for (u32 k = 0; k < BBR_ATTACH_TERMS && k < c->n; k++)
-		if (!term_holds(&c->term[k], &t->socket))
-			return false;
-	t->held |= 1ull << (i & 63);
+	t->condition = i;
+	t->fails = false;
+	bpf_loop(BBR_ATTACH_TERMS, try_term, t, 0);
+	if (!t->fails)
+		t->held |= 1ull << (i & 63);
 	return false;
 }
 
