@@ -264,7 +264,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input_take(&in, &c.b, sizeof(c.b));
 	if (flags & 2) {
 		c.sk.more = &c.more;
-		/* The shell has what follows. With bytes of its own the corpus would mean something else. */
+		/*
+		 * The shell has what follows. With bytes of its own the corpus would mean something
+		 * else.
+		 */
 		input_take(&in, &c.more, offsetof(struct bbr_more, unlimited_after));
 		c.sk.history = &c.history;
 		input_take(&in, &c.history, sizeof(c.history));
