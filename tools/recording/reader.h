@@ -87,8 +87,8 @@ void recording_read_fd(struct recording_reader *r, int fd, const char *name);
 void recording_release(struct recording_reader *r);
 
 /*
- * For one file that is read several times: keeps its inflated chunks until recording_forget(), in at most
- * RECORDING_KEPT_MAX bytes. Later readings inflate only the others.
+ * For one file that is read several times: keeps its inflated chunks until recording_forget(), in
+ * at most RECORDING_KEPT_MAX bytes. Later readings inflate only the others.
  */
 #define RECORDING_KEPT_MAX (64 << 20)
 void recording_keep(void);

@@ -48,8 +48,8 @@ static struct recording_reader *reader_of(const struct reading *r)
 }
 
 /*
- * Gives the event its time since 1970, in place: the reader does not need it any more, and a copy of each
- * event costs a tenth of a reading. NULL: not in the requested time.
+ * Gives the event its time since 1970, in place: the reader does not need it any more, and a copy
+ * of each event costs a tenth of a reading. NULL: not in the requested time.
  */
 static const struct bbr_event *take(struct reading *r)
 {

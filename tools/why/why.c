@@ -104,7 +104,10 @@ static int check_names(const struct asking *a)
 	return EXIT_DONE;
 }
 
-/* is_explained: it was said why nothing matches. Returns EXIT_NOTHING if a recording has nothing to judge. */
+/*
+ * is_explained: it was said why nothing matches. Returns EXIT_NOTHING if a recording has nothing to
+ * judge.
+ */
 static int print_results(const struct asking *a, const struct why_results *r, bool is_explained)
 {
 	for (size_t i = 0; i < r->n; i++) {
