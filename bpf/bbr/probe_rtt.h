@@ -67,13 +67,13 @@ static inline void bbr_probe_rtt(struct bbr *b, struct shell_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
-/* Until inflight is low, nothing is sent, and ACKs are of packets that are older than the mark. */
+/* Only PROBE_RTT marks. */
 static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
 					   u32 prior_delivered)
 {
 	(void)sk;
 	(void)prior_delivered;
-	return b->mode != BBR_PROBE_RTT || b->probe_rtt_done_stamp;
+	return !bbr_mark_is_young(b);
 }
 
 #define bbr_was_sent_after_mark bbr_was_sent_after_mark

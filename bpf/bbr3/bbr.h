@@ -257,23 +257,6 @@ static inline void bbr_set_app_limited_until(struct bbr *b, const struct shell_s
 
 #define bbr_app_limited_until bbr_app_limited_until
 
-/*
- * Without a second part only the mark of PROBE_RTT is told apart: until inflight is low, nothing is
- * sent, and ACKs are of packets that are older than that mark.
- */
-static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
-					   u32 prior_delivered)
-{
-	const struct bbr_more *more = MORE(sk);
-
-	if (!more)
-		return b->mode != BBR_PROBE_RTT || b->probe_rtt_done_stamp;
-	return !after(prior_delivered, more->unlimited_after) ||
-	       !before(prior_delivered, more->unlimited_before);
-}
-
-#define bbr_was_sent_after_mark bbr_was_sent_after_mark
-
 /* Limits a count to 24 bits. */
 static inline u32 bbr_count(u32 packets)
 {

@@ -73,6 +73,23 @@ static inline void bbr_probe_rtt(struct bbr *b, struct shell_sock *sk)
 		bbr_check_probe_rtt_done(b, sk);
 }
 
+/*
+ * What was sent in the gap between the last two marks (bbr_set_app_limited_until()) has none.
+ * Without a second part only the mark of PROBE_RTT is told apart.
+ */
+static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
+					   u32 prior_delivered)
+{
+	const struct bbr_more *more = MORE(sk);
+
+	if (!more)
+		return !bbr_mark_is_young(b);
+	return !after(prior_delivered, more->unlimited_after) ||
+	       !before(prior_delivered, more->unlimited_before);
+}
+
+#define bbr_was_sent_after_mark bbr_was_sent_after_mark
+
 /* Adds the RTT to both filters. Returns true if that of probe_rtt_win had expired. */
 static inline bool bbr_measure_min_rtt(struct bbr *b, const struct shell_sock *sk, s64 rtt_us,
 				       bool is_ack_delayed)

@@ -38,4 +38,13 @@ static inline void bbr_save_cwnd(struct bbr *b, const struct shell_sock *sk)
 		b->prior_cwnd = max_u32(b->prior_cwnd, IN(sk, cwnd));
 }
 
+/*
+ * PROBE_RTT marks what is sent as app-limited, but sends nothing until inflight is low: until then,
+ * ACKs are of packets that are older than the mark.
+ */
+static inline bool bbr_mark_is_young(const struct bbr *b)
+{
+	return b->mode == BBR_PROBE_RTT && !b->probe_rtt_done_stamp;
+}
+
 #endif

@@ -45,8 +45,8 @@ NOT_MAINLINE = {
     ("probe_rtt.h", "PARAM(sk, probe_rtt_duration)"): ("false",),
     ("window.h", "SET(sk, cwnd, (s32)cwnd > 0 ? cwnd : 1)"): ("false",),
     # Asked only before 6.4, where the shell keeps the algorithm's mark of app-limited packets.
-    ("probe_rtt.h", "b->mode != BBR_PROBE_RTT", "bbr_was_sent_after_mark"): ("true", "false"),
-    ("probe_rtt.h", "b->probe_rtt_done_stamp", "bbr_was_sent_after_mark"): ("true", "false"),
+    ("window.h", "b->mode == BBR_PROBE_RTT"): ("true", "false"),
+    ("window.h", "!b->probe_rtt_done_stamp"): ("true", "false"),
     # Options that mainline lacks, and conditions that are evaluated only if one is on.
     ("window.h", "PARAM(sk, start_cwnd)"): ("true",),
     ("algorithm.h", "OPTION(sk, pacing_rate)"): ("true",),

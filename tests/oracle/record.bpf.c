@@ -38,13 +38,11 @@ static inline void bbr_set_app_limited_until(struct bbr *b, const struct shell_s
 }
 #endif
 
-#ifndef bbr_was_sent_after_mark
 static inline bool bbr_was_sent_after_mark(const struct bbr *b, const struct shell_sock *sk,
 					   u32 prior_delivered)
 {
 	return true;
 }
-#endif
 
 /* A callback on its way from the kernel to the recorder. */
 struct recorded {

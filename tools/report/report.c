@@ -68,8 +68,7 @@ static const struct bbr_event *take(struct reading *r)
 	return dated;
 }
 
-static bool note_totals(void *ctx, const struct origin *origin,
-			const struct bbr_event *e __attribute__((unused)))
+static bool note_totals(void *ctx, const struct origin *origin, UNUSED const struct bbr_event *e)
 {
 	struct reading *r = ctx;
 	const struct bbr_event *dated = take(r);
@@ -107,8 +106,7 @@ static void note_missing(struct reading *r, const struct bbr_event *dated)
 	r->newest_ns = dated->time_ns;
 }
 
-static bool note_series(void *ctx, const struct origin *origin,
-			const struct bbr_event *e __attribute__((unused)))
+static bool note_series(void *ctx, const struct origin *origin, UNUSED const struct bbr_event *e)
 {
 	struct reading *r = ctx;
 	const struct bbr_event *dated = take(r);
