@@ -138,11 +138,11 @@ __u32 machine_pods_place(const struct machine *m, size_t i);
 /*
  * The rules that an instance should have while the file's lines for pods are followed: those found,
  * without those of cgroups that are gone, and those of the lines. Somebody else's stay. Profiles are
- * indexes into those of `found`. Returns as machine_pods_find(); the caller frees the rules in any
- * case.
+ * indexes into those of `found`. Sets *is_going if a rule is of a pod that has lost its folder, but
+ * not yet its cgroup. Returns as machine_pods_find(); the caller frees the rules in any case.
  */
 int machine_pods_rules(const struct machine *m, const struct machine_instance *found,
-		       struct rule_list *rules);
+		       struct rule_list *rules, bool *is_going);
 
 /* How many of the attachments, the last ones, are pods'. */
 size_t machine_pods_attached(const struct machine *m);

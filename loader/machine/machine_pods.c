@@ -106,10 +106,14 @@ int machine_pods_find(struct machine *m, const char *folder)
 	return ret;
 }
 
-/* Drops the rules of cgroups that are gone: their numbers never come again. */
-static void drop_gone(struct rule_list *rules)
+/*
+ * Drops the rules of cgroups that are gone: their numbers never come again. Returns true if a rule's
+ * pod is on its way: it has a cgroup, but no folder.
+ */
+static bool drop_gone(struct rule_list *rules)
 {
-	char path[4096];
+	char path[4096], uid[POD_UID_LEN], name[POD_NAME_LEN];
+	bool is_going = false;
 
 	for (__u32 i = rules->n; i-- > 0;) {
 		if (!(rules->rule[i].fields & BBR_RULE_CGROUP))
@@ -117,7 +121,10 @@ static void drop_gone(struct rule_list *rules)
 		cgroup_path(rules->rule[i].cgroup, path, sizeof(path));
 		if (!path[0])
 			rule_list_remove(rules, i);
+		else if (cgroup_pod_uid(path, uid))
+			is_going |= !cgroup_pod_name(CGROUP_PODS, uid, name);
 	}
+	return is_going;
 }
 
 /* Where rule i of the file belongs: next to the nearest of the file's rules that is there. */
@@ -157,7 +164,7 @@ static int add_followed(const struct machine_instance *file, __u32 i,
 }
 
 int machine_pods_rules(const struct machine *m, const struct machine_instance *found,
-		       struct rule_list *rules)
+		       struct rule_list *rules, bool *is_going)
 {
 	const struct machine_instance *file = machine_instance(m, found->name);
 	int ret = EXIT_DONE;
@@ -165,7 +172,7 @@ int machine_pods_rules(const struct machine *m, const struct machine_instance *f
 	*rules = (struct rule_list){};
 	for (__u32 i = 0; !ret && i < found->rules.n; i++)
 		ret = rule_list_insert(rules, i, &found->rules.rule[i]);
-	drop_gone(rules);
+	*is_going |= drop_gone(rules);
 	for (size_t p = 0; p < m->n_pods; p++) {
 		if (!m->pods[p].is_rule || strcmp(m->pods[p].name, found->name))
 			continue;

@@ -50,6 +50,7 @@ struct following {
 	unsigned int pause_ms; /* after an event of routes */
 	__u64 changed_ns; /* when we last changed a route; 0: never */
 	unsigned int retry_ms; /* after a failure */
+	bool is_going; /* a pod with a rule goes: its folder is gone, the end of its cgroup is no event */
 };
 
 static void set_due(struct following *f, unsigned int ms)
@@ -128,18 +129,19 @@ static void free_goals(struct machine_instance *goal, size_t n)
 }
 
 /* True if an instance needs other rules because of pods. Then the step leads to the goal. */
-static bool follow_rules(const struct machine *wanted, struct step *s,
+static bool follow_rules(struct following *f, const struct machine *wanted, struct step *s,
 			 struct machine_instance *goal)
 {
 	*goal = *s->found;
-	if (machine_pods_rules(wanted, s->found, &goal->rules))
+	if (machine_pods_rules(wanted, s->found, &goal->rules, &f->is_going))
 		return false;
 	s->wanted = goal;
 	return !machine_same_rules(goal, s->found);
 }
 
-static void keep_followed_steps(const struct machine *wanted, const struct machine *found,
-				struct machine_instance *goal, struct plan *plan)
+static void keep_followed_steps(struct following *f, const struct machine *wanted,
+				const struct machine *found, struct machine_instance *goal,
+				struct plan *plan)
 {
 	size_t n = 0;
 	struct step *s;
@@ -147,7 +149,7 @@ static void keep_followed_steps(const struct machine *wanted, const struct machi
 	for (size_t i = 0; i < plan->n; i++) {
 		s = &plan->step[i];
 		if (s->found && s->kind == STEP_RULES ?
-			    follow_rules(wanted, s, &goal[s->found - found->instance]) :
+			    follow_rules(f, wanted, s, &goal[s->found - found->instance]) :
 			    step_is_followed(wanted, s))
 			plan->step[n++] = *s;
 	}
@@ -200,7 +202,7 @@ static int make_again(struct following *f, const struct machine *wanted)
 	if (!ret) {
 		goal = mem_new(found.n_instances, sizeof(*goal));
 		plan_make(wanted, &found, f->only, false, &plan);
-		keep_followed_steps(wanted, &found, goal, &plan);
+		keep_followed_steps(f, wanted, &found, goal, &plan);
 	}
 	if (plan.n) {
 		note_change(f, &plan);
@@ -233,12 +235,14 @@ static int make_as_applied(struct following *f)
 /*
  * Looks once. Returns ENDED if there is nothing to follow any more, or why it could not look. What
  * fails is tried again after the next event; with pods also by itself, later and later, because a
- * pod may go while its line is carried out, or its labels may not be known yet.
+ * pod may go while its line is carried out, its labels may not be known yet, or its cgroup may
+ * outlive its folder.
  */
 static int follow_once(struct following *f)
 {
 	int failed, ret = read_again(f);
 
+	f->is_going = false;
 	if (!ret)
 		ret = lock_instances();
 	failed = ret;
@@ -247,7 +251,7 @@ static int follow_once(struct following *f)
 		unlock_instances();
 	}
 	kernel_types_forget(); /* this may take months */
-	if (!failed && !f->wanted->lacks_labels) {
+	if (!failed && !f->wanted->lacks_labels && !f->is_going) {
 		f->retry_ms = PAUSE_MS;
 	} else if (f->wanted->n_pods) {
 		set_due(f, f->retry_ms);

@@ -732,10 +732,11 @@ static void check_kept(const struct machine *wanted, const struct machine *found
 static void check_followed(const struct machine *wanted, const struct machine_instance *found)
 {
 	struct rule_list rules;
+	bool is_going = false;
 
 	if (!machine_instance(wanted, found->name))
 		return;
-	CHECK(!machine_pods_rules(wanted, found, &rules));
+	CHECK(!machine_pods_rules(wanted, found, &rules, &is_going));
 	for (__u32 i = 0; i < rules.n; i++)
 		CHECK(rules.rule[i].profile < found->profiles.n);
 	rule_list_free(&rules);

@@ -232,6 +232,21 @@ def test_lines_for_pods_follow_the_pods(bbrctl, hold, free_name, space, node):
     assert f"{name}: 6 rules (before: 4)" in said and "unloaded" in said
 
 
+def test_a_pod_whose_cgroup_outlives_its_folder(bbrctl, hold, free_name, node):
+    """Its rules go with the cgroup, although nothing tells when that is."""
+    name = free_name()
+    node.make("web/front-0")
+    holder = hold(name, PODS.format(name=name), node.bbrctl)
+    cgroup, folder = node.pods["web/front-0"]
+    folder.rmdir()
+    node.make("web/front-1")
+    wait_until(lambda: len(node.rules(name)) == 5, "both pods have a rule")
+    del node.pods["web/front-0"]
+    cgroup.delete()
+    wait_until(lambda: node.rules(name) == [(1, None), (None, "web/front-1"), (3, None)], "the pod's rules are gone")
+    holder.end()
+
+
 def test_pods_that_come_and_go_at_once(bbrctl, hold, free_name, node):
     """A pod's cgroup may be gone when its line is applied, or taken back."""
     name = free_name()
