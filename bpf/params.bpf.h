@@ -117,7 +117,7 @@ static inline const struct bbr_params *plain_params(const struct bbr *b, u32 gen
  */
 static inline const struct bbr_params *last_params(struct sock *sk)
 {
-	return &clamped_of(profile_of(state_of(sk)))->last;
+	return &clamped_of(profile_of_socket(sk))->last;
 }
 
 /* Counts a connection that takes a profile or gives it back. */
