@@ -14,8 +14,8 @@
 #include "top_screen.h"
 #include "verbs.h"
 
-#define KEY_MS 50 /* between two looks at the keyboard */
-#define DRAW_NS (50 * NS_PER_MS) /* between two drawings of the screen, at least */
+#define LOOK_MS 50 /* between two looks at the time and, in a recording, at its events */
+#define DRAW_NS (50 * NS_PER_MS) /* between two drawings without a key, at least */
 #define KEY_ESCAPE 27
 #define KEY_DELETE 127
 
@@ -39,6 +39,7 @@ struct ui {
 	char *refused; /* why this is no filter; NULL: not tried yet */
 	bool quit;
 	bool changed; /* the screen must be drawn */
+	bool idle; /* there was nothing more to read */
 	__u64 drawn_ns, previewed_ns;
 };
 
@@ -360,8 +361,10 @@ static void take_keys(struct top *t, struct ui *ui)
 {
 	int key;
 
-	while (!ui->quit && (key = screen_key()) >= 0)
+	while (!ui->quit && (key = screen_key()) >= 0) {
 		take_key(t, ui, key);
+		ui->drawn_ns = 0; /* shows it at once */
+	}
 }
 
 static void draw_if_due(struct top *t, struct ui *ui)
@@ -393,18 +396,29 @@ static bool look(void *ctx)
 	return !ui->quit && !t->paused && !top_is_done(t) && !screen_is_gone();
 }
 
+/* Waits for a key, an event, or until it is time to look. */
+static void wait_for_news(const struct top *t)
+{
+	const struct monitor *m = t->config.read ? NULL : &t->source.monitor;
+	int rest_ms = m ? monitor_rest_ms(m) : 0, most_ms = top_wait_ms(t, LOOK_MS);
+	struct pollfd fds[] = {
+		{ .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = m && !rest_ms ? monitor_fd(m) : -1, .events = POLLIN },
+	};
+
+	poll(fds, 2, rest_ms && rest_ms < most_ms ? rest_ms : most_ms);
+}
+
 /* Looks once at the keys, the events and the time. */
 static int step(struct top *t, struct ui *ui)
 {
 	__u64 shown = t->style.now_ns, unseen = t->unseen;
-	int ret = EXIT_DONE;
-	bool idle;
+	int ret;
 
+	if (ui->idle)
+		wait_for_news(t);
 	take_keys(t, ui);
-	if (event_source_is_over(&t->source)) /* polling it would not wait */
-		poll(&(struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN }, 1, KEY_MS);
-	else
-		ret = event_source_poll(&t->source, top_wait_ms(t, KEY_MS), &idle);
+	ret = event_source_poll(&t->source, 0, &ui->idle);
 	top_follow_now(t);
 	ui->changed |= t->style.now_ns != shown || t->unseen != unseen;
 	return ret;
