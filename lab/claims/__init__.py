@@ -30,4 +30,4 @@ def verdict(check, holds):
     return ("FAILS, as known", True) if check.fails else ("FAILS", False)
 
 
-from claims import bbr3, bbr_paper, bbrmo, evaluation, quiche, robust, textbook  # noqa: E402,F401 pylint: disable=wrong-import-position
+from claims import bbr3, bbr_paper, bbrmo, evaluation, hard, quiche, robust, textbook  # noqa: E402,F401 pylint: disable=wrong-import-position
