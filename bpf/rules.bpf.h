@@ -157,9 +157,11 @@ static __attribute__((noinline)) u32 choose_profile(struct sock *sk)
 
 struct assigned_places assigned SEC(INSTANCE_MAP_ASSIGNED) = {};
 
+#define NONE_ASSIGNED (~0u)
+
 /*
- * Takes the profile from a place that seems to be this connection's, and frees the place. If it is
- * not, the rules choose.
+ * Takes the profile from a place that seems to be this connection's, and frees the place. Returns
+ * NONE_ASSIGNED if it is not.
  */
 static __attribute__((noinline)) u32 take_assigned(struct assigned_profile *a, struct sock *sk)
 {
@@ -168,17 +170,18 @@ static __attribute__((noinline)) u32 take_assigned(struct assigned_profile *a, s
 
 	if (assigned_is_free(owner, mine) ||
 	    __sync_val_compare_and_swap(&a->owner, owner, 0) != owner)
-		return choose_profile(sk);
+		return NONE_ASSIGNED;
 	return profile;
 }
 
 static inline u32 profile_for(struct sock *sk)
 {
 	struct assigned_profile *a = &assigned.place[assigned_place(ports_of(sk))];
+	u32 profile = NONE_ASSIGNED;
 
 	if (unlikely(*(volatile u32 *)&a->owner == (u32)~cookie_of(sk)))
-		return take_assigned(a, sk);
-	return choose_profile(sk);
+		profile = take_assigned(a, sk);
+	return profile == NONE_ASSIGNED ? choose_profile(sk) : profile;
 }
 
 #endif

@@ -120,20 +120,26 @@ static long hash_name(u32 level, struct cgroup_walk *w)
 	return false;
 }
 
-static __attribute__((noinline)) bool is_in_cgroup(const struct bbr_term *t, struct cgroup *cgroup)
+/*
+ * True if the cgroup is the one with this id or below it, and, by path, if the names on the way have
+ * this hash. Not static: so the verifier explores it once, and not for each call. It then knows no
+ * pointer but that to memory which may be written, which a term's is not: so all are numbers.
+ */
+__attribute__((noinline)) int is_in_cgroup(u64 cgroup_address, u64 id, u32 by_path, u32 names,
+					   u64 hash)
 {
-	bool by_path = t->kind == BBR_TERM_PATH;
-	struct cgroup_walk w = { .cgroup = cgroup, .id = bbr_term_u64(t, by_path ? 2 : 0) };
+	struct cgroup *cgroup = (struct cgroup *)cgroup_address;
+	struct cgroup_walk w = { .cgroup = cgroup, .id = id };
 
 	bpf_loop(BBR_RULE_CGROUP_LEVELS, find_cgroup, &w, 0);
 	if (!by_path || !w.is_found)
 		return w.is_found;
-	if (w.level < t->len)
+	if (w.level < names)
 		return false;
-	w.from = w.level - t->len;
+	w.from = w.level - names;
 	w.cgroup = cgroup;
 	bpf_loop(BBR_RULE_CGROUP_LEVELS, hash_name, &w, 0);
-	return w.hash == bbr_term_u64(t, 0);
+	return w.hash == hash;
 }
 
 static inline bool term_holds_as_is(const struct bbr_term *t, const struct term_socket *s)
@@ -154,8 +160,10 @@ static inline bool term_holds_as_is(const struct bbr_term *t, const struct term_
 	case BBR_TERM_DEV:
 		return bbr_same_prefix(t->value, dev, 128);
 	case BBR_TERM_CGROUP:
+		return is_in_cgroup((u64)s->cgroup, bbr_term_u64(t, 0), false, 0, 0);
 	case BBR_TERM_PATH:
-		return is_in_cgroup(t, s->cgroup);
+		return is_in_cgroup((u64)s->cgroup, bbr_term_u64(t, 2), true, t->len,
+				    bbr_term_u64(t, 0));
 	default:
 		return false;
 	}
