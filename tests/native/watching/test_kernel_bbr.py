@@ -188,7 +188,7 @@ def test_modes_and_recovery_over_a_bottleneck(watch, new_path):
         assert e["mode"] == mode
     assert mode in ("PROBE_BW", "PROBE_RTT")
     steps = [e for e in events if e["event"] == "recovery"]
-    assert steps and steps[0]["to"] == "recovery"
+    assert "recovery" in [e["to"] for e in steps]  # not always first: if the machine stands still, a timeout is
     assert all("recovery" in (e["from"], e["to"]) or "loss" in (e["from"], e["to"]) for e in steps)
     assert summary["events"]["recovery"] >= len(steps)
 
