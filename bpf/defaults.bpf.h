@@ -9,7 +9,8 @@
  *	algorithm.h	struct bbr, the state of a connection, at most 104 bytes (icsk_ca_priv). It is
  *			all zeros before the first bbr_init(). Three members belong to the shell:
  *			`profile` (8 bits), `watched` (1 bit) and `app_limited_until` (32 bits). The
- *			algorithm never changes them, not even in bbr_init().
+ *			algorithm never changes them, not even in bbr_init(). If `profile` begins a
+ *			word of 64 bits, BBR_PROFILE_AT says where, which saves instructions.
  *			bbr_init(), bbr_main(), bbr_fill_event(), and those of the functions below
  *			that it overrides: it defines a macro of the same name
  *

@@ -327,17 +327,12 @@ def test_each_kind_of_text_is_read():
     assert list(spans(text)) == ["bbrctl status -j"] and len(CASES) > 100
 
 
-def help_of(tool, *verb):
-    return subprocess.run([BUILD / tool, *(verb or ["help"]), *(["--help"] if verb else [])], stdout=subprocess.PIPE, text=True,
-                          check=True).stdout
-
-
 @pytest.mark.parametrize("tool", TOOLS)
-def test_the_manual_has_each_verb_and_option(tool):
+def test_the_manual_has_each_verb_and_option(place, tool):
     manual = (ROOT / f"docs/man/{tool}.8").read_text().replace("\\-", "-")
-    verbs = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  +\S", help_of(tool), re.M)
+    verbs = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  +\S", help_of(place, tool), re.M)
     assert len(verbs) >= 8
     for verb in verbs:
-        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", help_of(tool, *verb.split())))
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", help_of(place, tool, *verb.split())))
         missing = [word for word in (*verb.split(), *options) if not re.search(rf"(?<![\w-]){word}(?![\w-])", manual)]
         assert options and not missing, (verb, missing)
