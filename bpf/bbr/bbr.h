@@ -100,9 +100,10 @@ _Static_assert(__builtin_offsetof(struct bbr, lt_bw) == 60, "struct bbr is ABI")
 _Static_assert(__builtin_offsetof(struct bbr, pacing_gain) == 76, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, full_bw) == 84, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 96, "struct bbr is ABI");
+_Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
+
 /* Bytes: where the word with `profile` begins, for callbacks that read no more of the state. */
 #define BBR_PROFILE_AT (__builtin_offsetof(struct bbr, flags) - 8)
-_Static_assert(BBR_REASONS <= 5, "struct bbr.steps has a bit for each");
 
 /* The maximum of the recent delivery rates. */
 static inline u32 bbr_max_bw(const struct bbr *b)

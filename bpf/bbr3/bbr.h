@@ -143,9 +143,10 @@ _Static_assert(__builtin_offsetof(struct bbr, bw_hi) == 40, "struct bbr is ABI")
 _Static_assert(__builtin_offsetof(struct bbr, extra_acked) == 48, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, steps) == 78, "struct bbr is ABI");
 _Static_assert(__builtin_offsetof(struct bbr, flags) == 88, "struct bbr is ABI");
+_Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
+
 /* Bytes: where the word with `profile` begins, for callbacks that read no more of the state. */
 #define BBR_PROFILE_AT (__builtin_offsetof(struct bbr, flags) - 8)
-_Static_assert(BBR_REASONS <= 16, "struct bbr.steps has a bit for each");
 
 /*
  * The memory of estimate.h, which a connection has from its first ACK out of order on. If there is

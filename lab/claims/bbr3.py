@@ -2,26 +2,13 @@
 """BBRv3: Google's own figures, and the criteria of other people's tests (nsperf, transperf). Most of these criteria are words;
 a number in a claim that they do not give is from the design, or from a comparison with version 1."""
 from claims import claim
-from claims.results import PAYLOAD, mbit, median_of, ms
+from claims.results import PAYLOAD, goodput, mbit, median_of, ms, resent_share
 
 V3, V1 = "bpf_bbr3", "bpf_bbr"
-SEGMENT_BITS = 1448 * 8
-
-
-def _goodput(results, cc, label=""):
-    return median_of(results.of(cc, label), lambda r: r["goodput_bps"])
 
 
 def _share(results, cc, label):
     return median_of(results.of(cc, label), lambda r: r["flows"][0]["share"])
-
-
-def _resent(results, cc, label=""):
-    """The share of retransmits in the segments of all flows. Retransmits count over the whole run, so the goodput must, too."""
-    def of(result):
-        return (sum(flow["retransmits"] for flow in result["flows"]) * SEGMENT_BITS * 1e6 /
-                (result["goodput_bps"] * (result["window_us"][1] - result["window_us"][0])))
-    return median_of(results.of(cc, label), of)
 
 
 def _rtt(results, cc, label=""):
@@ -32,7 +19,7 @@ def _rtt(results, cc, label=""):
 def goodput_is_as_googles(results):
     """the median is within 1 % of Google's 92.0 Mbit/s without loss, and at 1 % and 2 % loss within what Google's had in
     three runs, 75.9 to 78.0 and 46.8 to 65.2"""
-    rates = [_goodput(results, V3, f"loss={loss}") / 1e6 for loss in ("0%", "1%", "2%")]
+    rates = [goodput(results, V3, f"loss={loss}") / 1e6 for loss in ("0%", "1%", "2%")]
     holds = abs(rates[0] / 92.0 - 1) < 0.01 and 75.9 <= rates[1] <= 78.0 and 46.8 <= rates[2] <= 65.2
     return holds, ", ".join(f"{rate:.1f}" for rate in rates) + " Mbit/s"
 
@@ -47,7 +34,7 @@ def cubic_is_left_more_than_by_version_1(results):
 @claim("bbr3-shallow")
 def few_are_resent_in_a_shallow_buffer(results):
     """in a buffer of 0.02 BDP version 3 resends less than the 2 % of its design, and less than half of version 1"""
-    v3, v1 = _resent(results, V3), _resent(results, V1)
+    v3, v1 = resent_share(results, V3), resent_share(results, V1)
     return v3 < min(0.02, v1 / 2), f"{100 * v3:.2f} and {100 * v1:.2f} %"
 
 
@@ -62,9 +49,9 @@ def a_large_buffer_does_not_fill(results):
 def four_flows_score_as_transperf_wants(results):
     """four flows use 80 % of the link, resend at most 1 % and have a fairness (Jain) of 70 %"""
     runs = results.of(V3)
-    used = _goodput(results, V3) / results.capacity()
+    used = goodput(results, V3) / results.capacity()
     fair = median_of(runs, lambda r: r["jain"])
-    resent = _resent(results, V3)
+    resent = resent_share(results, V3)
     return used >= 0.8 and resent <= 0.01 and fair >= 0.7, \
         f"{100 * used:.0f} %, {100 * resent:.2f} %, {100 * fair:.0f} %"
 
@@ -72,7 +59,7 @@ def four_flows_score_as_transperf_wants(results):
 @claim("bbr3-random-loss")
 def loss_up_to_a_hundredth_costs_less_than_half(results):
     """at up to 1 % loss the goodput is over half of the link"""
-    rates = [_goodput(results, V3, f"loss={loss}") for loss in ("0.01%", "0.1%", "1%")]
+    rates = [goodput(results, V3, f"loss={loss}") for loss in ("0.01%", "0.1%", "1%")]
     return min(rates) > 0.5 * 20e6 * PAYLOAD, ", ".join(map(mbit, rates))
 
 

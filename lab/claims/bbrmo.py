@@ -4,7 +4,7 @@ CUBIC) / CUBIC, and the decrease of latency LatDec = (CUBIC - BBR) / CUBIC."""
 import statistics
 
 from claims import claim
-from claims.results import BBRS, HEADERS, mbit, median_of
+from claims.results import BBRS, HEADERS, goodput, mbit, median_of
 from runs.experiment import ETHERNET
 
 SHALLOW, DEEP = 33, 3333  # packets of 3014 bytes: 100 KB and 10 MB
@@ -12,10 +12,6 @@ SHALLOW, DEEP = 33, 3333  # packets of 3014 bytes: 100 KB and 10 MB
 
 def _shares_of(rates):
     return " ".join(f"{100 * rate:.0f} %" for rate in rates)
-
-
-def _goodput(results, cc, label):
-    return median_of(results.of(cc, label), lambda r: r["goodput_bps"])
 
 
 def _resent(results, cc, label):
@@ -36,7 +32,7 @@ GRID = [(delay, rate) for delay in DELAYS for rate in RATES]
 def _gain(results, delay, rate, queue):
     """GpGain of bpf_bbr over CUBIC."""
     label = _label(delay, rate, queue)
-    return _goodput(results, "bpf_bbr", label) / _goodput(results, "cubic", label) - 1
+    return goodput(results, "bpf_bbr", label) / goodput(results, "cubic", label) - 1
 
 
 def _decrease(results, delay, rate, queue):
@@ -138,7 +134,7 @@ def _falls_at_the_cliff(results):
         shares = {}
         for loss in LOSSES:
             label = f"probe_bw_gains={gain},0.75,1,1,1,1,1,1 loss={loss}%"
-            shares[loss] = _goodput(results, "bpf_bbr", label) / results.capacity(label) / (1 - loss / 100)
+            shares[loss] = goodput(results, "bpf_bbr", label) / results.capacity(label) / (1 - loss / 100)
         below = [share for loss, share in shares.items() if loss <= cliff / 2]
         above = [share for loss, share in shares.items() if loss >= 1.5 * cliff]
         holds = holds and min(below, default=1) > 0.5 and max(above) < 0.25
@@ -164,7 +160,7 @@ JITTERS = "0ms", "2ms", "5ms", "10ms", "20ms", "30ms"
 
 def _least_by_jitter(results):
     """The lower goodput of both BBRs, as a share of the link."""
-    return [min(_goodput(results, cc, f"jitter={jitter}") / results.capacity(f"jitter={jitter}") for cc in BBRS)
+    return [min(goodput(results, cc, f"jitter={jitter}") / results.capacity(f"jitter={jitter}") for cc in BBRS)
             for jitter in JITTERS]
 
 
@@ -188,8 +184,8 @@ BBRMO = "bbrmo pin_bw=12mbit pin_min_rtt=40ms"
 def _three(results, path):
     """Goodput of CUBIC, BBR and BBRMO on a path."""
     usual = f"{path} profile=default"
-    return [_goodput(results, "cubic", usual), _goodput(results, "bpf_bbr", usual),
-            _goodput(results, "bpf_bbr", f"{path} profile={BBRMO}")]
+    return [goodput(results, "cubic", usual), goodput(results, "bpf_bbr", usual),
+            goodput(results, "bpf_bbr", f"{path} profile={BBRMO}")]
 
 
 @claim("bbrmo", fails="nothing but the queue drops packets here, so CUBIC fills the link as well, and BBR lacks 2 % for PROBE_RTT")

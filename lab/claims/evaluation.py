@@ -3,13 +3,13 @@
 import statistics
 
 from claims import claim
-from claims.results import BBRS, acked_rate, mbit, median_of
+from claims.results import BBRS, acked_rate, goodput, mbit, median_of
 from runs import metrics
 
 
 def _rate(results, cc, label=""):
     """The median goodput over the seeds, as a share of what the link carries."""
-    return median_of(results.of(cc, label), lambda r: r["goodput_bps"]) / results.capacity(label)
+    return goodput(results, cc, label) / results.capacity(label)
 
 
 def _least(results, label=""):

@@ -1,28 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Hard places that no document describes."""
 from claims import claim
-from claims.results import mbit, median_of
+from claims.results import goodput, goodputs, mbit, resent_share, words_of
 
 BBRS = ("bpf_bbr", "bpf_bbr3", "bbr")
-PACKET = 1448  # bytes of data
-
-
-def _rate(results, cc, label=""):
-    return median_of(results.of(cc, label), lambda r: r["goodput_bps"])
-
-
-def _resent(result):
-    """The share of the packets sent. What the send buffers hold at the end arrives later, and does not count."""
-    begin_us, end_us = result["window_us"]
-    arrived = result["goodput_bps"] * (end_us - begin_us) / 8e6 / PACKET
-    again = sum(flow["retransmits"] for flow in result["flows"])
-    return again / (again + arrived)
 
 
 @claim("incast")
 def all_bbrs_overflow_the_buffer(results):
     """each BBR resends 30 to 50 % of its packets, version 3 less than version 1, and CUBIC less than 20 %"""
-    found = {cc: median_of(results.of(cc), _resent) for cc in (*BBRS, "cubic")}
+    ratios = {cc: resent_share(results, cc) for cc in (*BBRS, "cubic")}
+    found = {cc: ratio / (1 + ratio) for cc, ratio in ratios.items()}  # of all that was sent
     return (all(0.3 < found[cc] < 0.5 for cc in BBRS) and found["bpf_bbr3"] < found["bpf_bbr"] and found["cubic"] < 0.2,
             ", ".join(f"{cc} {share:.0%}" for cc, share in found.items()))
 
@@ -31,14 +19,14 @@ def all_bbrs_overflow_the_buffer(results):
 def a_handshake_that_was_quicker_ends_startup_early(results):
     """if the handshake took a fifth of the RTT under load, each BBR has less than half of the link in 3 s, and CUBIC 80 %; with two
     fifths each BBR has 80 %"""
-    at = {ms: {cc: _rate(results, cc, f"delay={ms}ms") for cc in (*BBRS, "cubic")} for ms in (17, 9)}
+    at = {ms: goodputs(results, (*BBRS, "cubic"), f"delay={ms}ms") for ms in (17, 9)}
     link = results.capacity("delay=9ms")
     return (max(at[9][cc] for cc in BBRS) < 0.5 * link and at[9]["cubic"] > 0.8 * link and min(at[17][cc] for cc in BBRS) > 0.8 * link,
-            "; ".join(f"{ms} ms: " + ", ".join(f"{cc} {mbit(rate)}" for cc, rate in rates.items()) for ms, rates in at.items()))
+            "; ".join(f"{ms} ms: {words_of(rates)}" for ms, rates in at.items()))
 
 
 @claim("wifi-profile")
 def the_profile_wifi_mends_a_third(results):
     """with the profile wifi version 3 has 80 % of the link if the handshake took 13 of 44 ms"""
-    rate = _rate(results, "bpf_bbr3", "delay=13ms")
+    rate = goodput(results, "bpf_bbr3", "delay=13ms")
     return rate > 0.8 * results.capacity("delay=13ms"), mbit(rate)

@@ -14,6 +14,7 @@ def payload(mtu):
 
 
 PAYLOAD = payload(1500)
+SEGMENT_BITS = 1448 * 8
 BBRS = ("bpf_bbr", "bbr")
 
 
@@ -38,6 +39,26 @@ class Results:
 
 def median_of(results, get):
     return statistics.median(get(result) for result in results)
+
+
+def goodput(results, cc, label=""):
+    return median_of(results.of(cc, label), lambda r: r["goodput_bps"])
+
+
+def goodputs(results, ccs, label=""):
+    return {cc: goodput(results, cc, label) for cc in ccs}
+
+
+def words_of(rates):
+    return ", ".join(f"{cc} {mbit(rate)}" for cc, rate in rates.items())
+
+
+def resent_share(results, cc, label=""):
+    """The share of retransmits in the segments of all flows. Retransmits count over the whole run, so the goodput must, too."""
+    def of(result):
+        return (sum(flow["retransmits"] for flow in result["flows"]) * SEGMENT_BITS * 1e6 /
+                (result["goodput_bps"] * (result["window_us"][1] - result["window_us"][0])))
+    return median_of(results.of(cc, label), of)
 
 
 def rows_between(result, begin_us, end_us, kind="flow"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Document 004, a chapter of a textbook: table 2-3, throughput over a long distance."""
 from claims import claim
-from claims.results import mbit, median_of
+from claims.results import goodputs, words_of
 
 SAYS = {"0%": {"reno": 195, "cubic": 147, "westwood": 344, "bpf_bbr": 340},
         "1.5%": {"reno": 1.13, "cubic": 1.23, "westwood": 2.46, "bpf_bbr": 160},
@@ -9,18 +9,14 @@ SAYS = {"0%": {"reno": 195, "cubic": 147, "westwood": 344, "bpf_bbr": 340},
 
 
 def _rates(results, loss):
-    return {cc: median_of(results.of(cc, f"loss={loss}"), lambda r: r["goodput_bps"]) for cc in SAYS[loss]}
-
-
-def _words(rates):
-    return ", ".join(f"{cc} {mbit(rate)}" for cc, rate in rates.items())
+    return goodputs(results, SAYS[loss], f"loss={loss}")
 
 
 @claim("toonk", fails="Westwood's slow start overflows the buffer, and from then on it has a third of the link")
 def all_use_a_clean_path(results):
     """without loss each has 147 to 344 of 350 Mbit/s"""
     rates = _rates(results, "0%")
-    return min(rates.values()) > 140e6, _words(rates)
+    return min(rates.values()) > 140e6, words_of(rates)
 
 
 def _above_cubic(rates):
@@ -41,4 +37,4 @@ def westwood_is_above_reno_and_cubic(results):
     """at 1.5 % and 3 % loss Westwood has more than Reno and CUBIC, and less than a twentieth of BBR"""
     rates = [_rates(results, loss) for loss in ("1.5%", "3%")]
     return all(max(rate["reno"], rate["cubic"]) < rate["westwood"] < rate["bpf_bbr"] / 20 for rate in rates), \
-        "; ".join(map(_words, rates))
+        "; ".join(map(words_of, rates))

@@ -60,6 +60,13 @@ def help_of(place, *words):
     return run(place, [*words, "--help"]).stdout
 
 
+def verbs_of(place, tool):
+    """The words of each verb."""
+    verbs = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", help_of(place, tool), re.M)
+    assert len(verbs) > 7
+    return [verb.split() for verb in verbs]
+
+
 def own_help(place, words):
     """The help of the verb that a command line begins with, and how many words name it; None: it begins with none."""
     for n in 3, 2:
@@ -288,9 +295,7 @@ def test_what_is_wrong_is_found(place, line):
 
 def test_help_fits_a_terminal(place):
     for tool in TOOLS:
-        verbs = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ", help_of(place, tool), re.M)
-        assert len(verbs) > 7
-        for words in [], *(verb.split() for verb in verbs):
+        for words in [], *verbs_of(place, tool):
             assert all(len(line) <= 80 for line in help_of(place, tool, *words).splitlines()), (tool, words)
 
 
@@ -330,9 +335,7 @@ def test_each_kind_of_text_is_read():
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_manual_has_each_verb_and_option(place, tool):
     manual = (ROOT / f"docs/man/{tool}.8").read_text().replace("\\-", "-")
-    verbs = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  +\S", help_of(place, tool), re.M)
-    assert len(verbs) >= 8
-    for verb in verbs:
-        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", help_of(place, tool, *verb.split())))
-        missing = [word for word in (*verb.split(), *options) if not re.search(rf"(?<![\w-]){word}(?![\w-])", manual)]
+    for verb in verbs_of(place, tool):
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", help_of(place, tool, *verb)))
+        missing = [word for word in (*verb, *options) if not re.search(rf"(?<![\w-]){word}(?![\w-])", manual)]
         assert options and not missing, (verb, missing)

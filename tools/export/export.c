@@ -5,8 +5,6 @@
  * One thread reads the ring, answers HTTP and reads the connections' state when a client asks for
  * metrics.
  */
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,18 +280,10 @@ static int serve(struct export *x)
 	fflush(stdout);
 	x->settled_ns = now_ns();
 	while (!is_interrupted() && !x->ret) {
-		int rest_ms = monitor_rest_ms(&x->source.monitor);
-		struct pollfd fds[] = {
-			{ .fd = http_fd(&x->http), .events = POLLIN },
-			{ .fd = monitor_fd(&x->source.monitor), .events = POLLIN },
-		};
-
-		if (poll(fds, rest_ms ? 1 : 2,
-			 http_wait_ms(&x->http, rest_ms ? rest_ms : LOOP_MS)) < 0 &&
-		    errno != EINTR) {
-			x->ret = err_refused("cannot wait for events: %s", strerror(errno));
+		x->ret = event_source_wait(&x->source, http_fd(&x->http),
+					   http_wait_ms(&x->http, LOOP_MS));
+		if (x->ret)
 			break;
-		}
 		drain(x);
 		http_run(&x->http);
 	}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +35,20 @@ int event_source_poll(struct event_source *s, int wait_ms, bool *idle)
 {
 	return s->config.read ? replay_poll(&s->replay, wait_ms, idle) :
 				monitor_poll(&s->monitor, wait_ms, idle);
+}
+
+int event_source_wait(const struct event_source *s, int fd, int most_ms)
+{
+	const struct monitor *m = s->config.read ? NULL : &s->monitor;
+	int rest_ms = m ? monitor_rest_ms(m) : 0;
+	struct pollfd fds[] = {
+		{ .fd = fd, .events = POLLIN },
+		{ .fd = m && !rest_ms ? monitor_fd(m) : -1, .events = POLLIN },
+	};
+
+	if (poll(fds, 2, rest_ms && rest_ms < most_ms ? rest_ms : most_ms) < 0 && errno != EINTR)
+		return err_refused("cannot wait for events: %s", strerror(errno));
+	return EXIT_DONE;
 }
 
 bool event_source_is_over(const struct event_source *s)

@@ -27,6 +27,12 @@ struct event_source {
 int event_source_open(struct event_source *s, const struct watch_config *config);
 
 /*
+ * Waits until fd is readable, or there are events and reading them is worth it, at most for
+ * most_ms. Of a recording it does not wait for events. Returns an exit status.
+ */
+int event_source_wait(const struct event_source *s, int fd, int most_ms);
+
+/*
  * Waits for events, at most for wait_ms, and hands them on. *idle: there is nothing more to read
  * now. Returns an exit status.
  */

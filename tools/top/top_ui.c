@@ -2,7 +2,6 @@
 /*
  * bbrmon top on a terminal: keys, and what they show.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -396,29 +395,17 @@ static bool look(void *ctx)
 	return !ui->quit && !t->paused && !top_is_done(t) && !screen_is_gone();
 }
 
-/* Waits for a key, an event, or until it is time to look. */
-static void wait_for_news(const struct top *t)
-{
-	const struct monitor *m = t->config.read ? NULL : &t->source.monitor;
-	int rest_ms = m ? monitor_rest_ms(m) : 0, most_ms = top_wait_ms(t, LOOK_MS);
-	struct pollfd fds[] = {
-		{ .fd = STDIN_FILENO, .events = POLLIN },
-		{ .fd = m && !rest_ms ? monitor_fd(m) : -1, .events = POLLIN },
-	};
-
-	poll(fds, 2, rest_ms && rest_ms < most_ms ? rest_ms : most_ms);
-}
-
 /* Looks once at the keys, the events and the time. */
 static int step(struct top *t, struct ui *ui)
 {
 	__u64 shown = t->style.now_ns, unseen = t->unseen;
-	int ret;
+	int ret = EXIT_DONE;
 
 	if (ui->idle)
-		wait_for_news(t);
+		ret = event_source_wait(&t->source, STDIN_FILENO, top_wait_ms(t, LOOK_MS));
 	take_keys(t, ui);
-	ret = event_source_poll(&t->source, 0, &ui->idle);
+	if (!ret)
+		ret = event_source_poll(&t->source, 0, &ui->idle);
 	top_follow_now(t);
 	ui->changed |= t->style.now_ns != shown || t->unseen != unseen;
 	return ret;
