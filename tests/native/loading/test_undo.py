@@ -266,17 +266,20 @@ def test_killed_at_each_call(build, undoing, tmp_path):
         begin()
         traced = Traced(tmp_path, *undoing.prefix(), quick.path, *killed)
         calls = traced.calls()
-        first = next(i for i, line in enumerate(traced.lines) if line.startswith("execve") and "bbrctl" in line)
-        where = [i for i in traced.places() if i > first]
+        begun = next(i for i, line in enumerate(traced.lines) if line.startswith(f'execve("{quick.path}"'))
+        # How often it looks at maps before it writes what --undo brings back depends on the maps of the machine.
+        writes = next(i for i, line in enumerate(traced.lines) if f".undo.{undoing.name}.new" in line)
+        before = [i for i in traced.places() if begun < i < writes]
+        where = [*(before[k] for k in sample(len(before), 5)), *(i for i in traced.places() if i >= writes)]
         found = collections.Counter()
-        for i in (where[k] for k in sample(len(where), 12)):
+        for i in where:
             begin()
             traced.kill_at(calls, i)
             now = undoing.gain()
             undone = undoing.undo(status=None)
             found[now, undoing.gain()] += 1
             assert undone.status == DONE, undone
-        print(f"killed before {found.total()} of {len(where)} system calls: (then, undone):", dict(found))
+        print(f"killed before {found.total()} system calls ({len(before)} places before it writes): (then, undone):", dict(found))
         # A killed --undo that had come that far is told to undo again, and has nothing to change.
         allowed = {(3, 2.5), (3, 3), (3.5, 3)} if new in killed else {(3, 2.5), (2.5, 2.5), (2.5, 3)}
-        assert set(found) <= allowed and len(found) > 1, found
+        assert set(found) == allowed, found
