@@ -9,6 +9,7 @@ seconds, the least of some alternating runs. Run it as root:
 import argparse
 import contextlib
 import os
+import sys
 import tempfile
 
 import top_cost
@@ -16,9 +17,24 @@ from snapshot_cost import ROOT, Cost, crowd_of_two
 from netns import Namespace
 from system import run
 
+sys.path.append(str(ROOT / "lab"))
+from vm import guest, kernels  # pylint: disable=wrong-import-position
+
 BBRCTL, BBRMON, LAB = ROOT / "build/bbrctl", ROOT / "build/bbrmon", ROOT / "lab/lab"
 EMPTY = 200
 LOADS = 2
+APPLIED = 10
+# In a guest, in its virtual time: on a host an apply of a whole file is not for a benchmark.
+APPLY = f"""
+for i in $(seq {APPLIED}); do printf '[instance bench_%d]\\nalgorithm = bbr\\n' $i; done >/tmp/file
+begin=${{EPOCHREALTIME/./}}
+for i in $(seq {APPLIED}); do bbrctl load --name bench_$i >/dev/null || exit; done
+end=${{EPOCHREALTIME/./}}
+for i in $(seq {APPLIED}); do bbrctl unload --name bench_$i >/dev/null || exit; done
+again=${{EPOCHREALTIME/./}}
+bbrctl apply /tmp/file >/dev/null || exit
+echo $((${{EPOCHREALTIME/./}} - again)) $((end - begin))
+"""
 RECORDING = ROOT / "tests/native/watching/recordings/abi3.rec"
 COPIES = 200  # of the recording, one after the other
 
@@ -81,6 +97,10 @@ def loads(runs, out):
             times.append(Cost([BBRCTL, "load", "--algorithm", algorithm, "--name", name], out).cpu)
             run(BBRCTL, "unload", "--name", name)
         row(f"a load of {algorithm}", min(times), limit=limit)
+    kernel = kernels.find("6.12")
+    result = guest.run(kernel, guest.initramfs(kernel, APPLY, programs=[BBRCTL]))
+    applied, loaded = (int(us) / 1e6 for us in result.console.split())
+    row(f"{APPLIED} instances by one apply, beside as many loads; in a guest of 6.12, its time", applied, loaded)
 
 
 def runs_of_the_lab(runs, out):
