@@ -87,44 +87,42 @@ static void add_mode(struct json *j, const struct top *t, const struct conn *c)
 	json_add_int_if(j, "mode_ms", since, (until - c->mode_since_ns) / NS_PER_MS);
 }
 
-static double bdp(const struct conn *c)
-{
-	return event_bdp(&c->e) ? event_bdp(&c->e) : NAN;
-}
-
-/* In the order of JSON. A value of the row or, without `value`, the event's field of this key. */
-static const struct row_member {
+/* In the order of JSON: the value of a column or, without, the event's field of this key. */
+static const struct {
 	const char *key;
-	double (*value)(const struct conn *c); /* NAN: not known */
+	enum column column; /* 0: the field */
 } members[] = {
-	{ "rate_bps", value_rate },
-	{ "bw_bps", NULL },
-	{ "pacing_rate_bps", NULL },
-	{ "srtt_us", value_rtt },
-	{ "min_rtt_us", NULL },
-	{ "inflight", NULL },
-	{ "inflight_max", value_inflight },
-	{ "bdp", bdp },
-	{ "cwnd", NULL },
-	{ "lost", NULL },
-	{ "lost_interval", value_lost_now },
-	{ "bytes_retrans", NULL },
-	{ "bytes_retrans_interval", value_retrans_now },
-	{ "ca_state", NULL },
+	{ "rate_bps", COL_RATE },
+	{ "bw_bps", 0 },
+	{ "pacing_rate_bps", 0 },
+	{ "srtt_us", COL_RTT },
+	{ "min_rtt_us", 0 },
+	{ "inflight", 0 },
+	{ "inflight_max", COL_INFLIGHT },
+	{ "bdp", 0 },
+	{ "cwnd", 0 },
+	{ "lost", 0 },
+	{ "lost_interval", COL_LOST_NOW },
+	{ "bytes_retrans", 0 },
+	{ "bytes_retrans_interval", COL_RETRANS_NOW },
+	{ "ca_state", 0 },
 };
 
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
 
-static void add_member(struct json *j, const struct row_member *m, const struct conn *c)
+static void add_member(struct json *j, size_t i, struct conn *c)
 {
-	const struct field *f = m->value ? NULL : field_find(c->algorithm, m->key);
+	const char *key = members[i].key;
+	const struct field *f = field_find(c->algorithm, key);
 
-	if (m->value)
-		json_add_whole(j, m->key, m->value(c));
+	if (members[i].column)
+		json_add_whole(j, key, column_value(members[i].column, &(struct row){ .conn = c }));
+	else if (!strcmp(key, "bdp"))
+		json_add_int_if(j, key, event_bdp(&c->e), event_bdp(&c->e));
 	else if (f)
 		field_add_json(j, f, &c->e);
 	else
-		json_add_null(j, m->key);
+		json_add_null(j, key);
 }
 
 /* True if it is in the line already. Mode and phase are from add_mode(). */
@@ -146,11 +144,11 @@ static void add_plotted(struct json *j, const struct field *fields, size_t n, co
 			field_add_json(j, &fields[i], &c->e);
 }
 
-static void add_state(struct json *j, const struct top *t, const struct conn *c)
+static void add_state(struct json *j, const struct top *t, struct conn *c)
 {
 	add_mode(j, t, c);
 	for (size_t i = 0; i < N_MEMBERS; i++)
-		add_member(j, &members[i], c);
+		add_member(j, i, c);
 	json_add_number(j, "rwnd_limited", c->rwnd_share);
 	json_add_number(j, "sndbuf_limited", c->sndbuf_share);
 	add_plotted(j, c->algorithm->fields, c->algorithm->n_fields, c);

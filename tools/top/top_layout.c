@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <arpa/inet.h>
-
 #include "cli/err.h"
 #include "event/field.h"
 #include "top_table.h"
@@ -80,61 +78,6 @@ bool column_is_chosen(const struct column_choice *choice, enum column column)
 		if (choice->list[i] == column)
 			return true;
 	return false;
-}
-
-static int compare_endpoint(const __u32 a[4], __u16 aport, const __u32 b[4], __u16 bport)
-{
-	int order = memcmp(a, b, 4 * sizeof(*a));
-
-	return order ? order : ntohs(aport) - ntohs(bport);
-}
-
-static int compare_text(enum column column, const struct conn *a, const struct conn *b)
-{
-	switch (column) {
-	case COL_INSTANCE:
-		return strcmp(a->name, b->name);
-	case COL_PROFILE:
-		return strcmp(a->profile, b->profile);
-	case COL_LOCAL:
-		return compare_endpoint(a->e.laddr, a->e.lport, b->e.laddr, b->e.lport);
-	case COL_REMOTE:
-		return compare_endpoint(a->e.raddr, a->e.rport, b->e.raddr, b->e.rport);
-	case COL_SERVICE:
-		return strcmp(a->service, b->service);
-	case COL_PROCESS:
-		return strcmp(a->process, b->process);
-	case COL_MODE:
-		if (a->algorithm != b->algorithm)
-			return strcmp(a->algorithm->name, b->algorithm->name);
-		if (a->e.mode != b->e.mode)
-			return a->e.mode - b->e.mode;
-		return a->e.phase - b->e.phase;
-	default:
-		return 0;
-	}
-}
-
-bool column_is_number(enum column c)
-{
-	struct column_def *def = column_def(c);
-
-	return def->value || def->field.key;
-}
-
-int column_compare(enum column column, const struct row *a, const struct row *b, bool reverse)
-{
-	int sign = reverse ? -1 : 1;
-	double x, y;
-
-	if (!column_is_number(column))
-		return a->conn ? sign * compare_text(column, a->conn, b->conn) :
-				 sign * strcmp(a->group->group.label, b->group->group.label);
-	x = column_value(column, a);
-	y = column_value(column, b);
-	if (isnan(x) || isnan(y))
-		return isnan(x) - isnan(y);
-	return x > y ? -sign : x < y ? sign : 0;
 }
 
 /* Adds a column, if there is such a one and room for it. Returns the width that all of them use. */

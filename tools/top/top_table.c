@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <arpa/inet.h>
+
 #include "event/event.h"
 #include "event/field.h"
 #include "top_table.h"
@@ -15,69 +17,12 @@
 #define GROUP_MIN 18
 #define GROUP_MAX 60
 
-double value_rate(const struct conn *c)
-{
-	return c->rate;
-}
-
-double value_rtt(const struct conn *c)
-{
-	return c->e.srtt_us ? c->e.srtt_us : NAN;
-}
-
-double value_inflight(const struct conn *c)
-{
-	return c->inflight;
-}
-
-double value_lost_now(const struct conn *c)
-{
-	return c->lost;
-}
-
-double value_retrans_now(const struct conn *c)
-{
-	return c->retrans;
-}
-
-double value_rwnd(const struct conn *c)
-{
-	return c->rwnd_share;
-}
-
-double value_sndbuf(const struct conn *c)
-{
-	return c->sndbuf_share;
-}
-
-static double value_netns(const struct conn *c)
-{
-	return c->e.netns;
-}
-
-static double value_mptcp(const struct conn *c)
-{
-	return c->places & BBR_PLACE_MPTCP ? c->mptcp_token : NAN;
-}
-
-/* The longest in its mode comes first: the one that entered it earliest. */
-static double value_time(const struct conn *c)
-{
-	return c->mode_since_ns ? -(double)c->mode_since_ns : NAN;
-}
-
 static void show_share(char *buf, size_t size, double value)
 {
 	if (isnan(value))
 		snprintf(buf, size, "-");
 	else
 		snprintf(buf, size, "%.0f%%", 100 * value);
-}
-
-static double value_conns(const struct conn *c)
-{
-	(void)c;
-	return 1;
 }
 
 /* The rate from 0; the RTT between its lowest and its highest, because it is never near 0. */
@@ -107,8 +52,7 @@ static void spark_text(char *buf, int width, const struct cell_style *style, con
 static struct column_def defs[COLUMNS] = {
 	[COL_GROUP] = { "group", "GROUP", GROUP_MIN, GROUP_MAX, 0, true,
 			"what its connections have in common: key b" },
-	[COL_CONNS] = { "conns", "CONNS", 5, 5, 0, false, "connections", SUM, value_conns,
-			format_packets },
+	[COL_CONNS] = { "conns", "CONNS", 5, 5, 0, false, "connections", SUM, format_packets },
 	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, "congestion control" },
 	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, "profile of parameters" },
 	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, "this end" },
@@ -118,45 +62,45 @@ static struct column_def defs[COLUMNS] = {
 	[COL_PROCESS] = { "process", "PROCESS", 7, SERVICE_MAX, 0, true,
 			  "the process that has it open; only with --columns" },
 	[COL_MODE] = { "mode", "MODE", 10, 24, 2, true, "mode, and phase of PROBE_BW" },
-	[COL_TIME] = { "time", "SINCE", 5, 5, 13, false, "time in the mode", NOT_SUMMED, value_time,
+	[COL_TIME] = { "time", "SINCE", 5, 5, 13, false, "time in the mode", NOT_SUMMED,
 		       FIELD("mode_ms") },
 	[COL_RATE] = { "rate", "RATE", 5, 5, 3, false,
-		       "delivered in the last interval, bits per second", SUM, value_rate,
-		       format_short, FIELD("rate_bps") },
+		       "delivered in the last interval, bits per second", SUM, format_short,
+		       FIELD("rate_bps") },
 	[COL_BW] = { "bw", "BW", 5, 5, 4, false, "estimate of the bandwidth, bits per second", SUM,
-		     .show = format_short, FIELD("bw_bps") },
+		     format_short, FIELD("bw_bps") },
 	[COL_PACING] = { "pacing", "PACE", 5, 5, 15, false, "pacing rate, bits per second", SUM,
-			 .show = format_short, FIELD("pacing_rate_bps") },
-	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, "smoothed RTT, milliseconds", MEAN, value_rtt,
-		      format_ms, FIELD("srtt_us") },
+			 format_short, FIELD("pacing_rate_bps") },
+	[COL_RTT] = { "rtt", "RTT", 5, 5, 5, false, "smoothed RTT, milliseconds", MEAN, format_ms,
+		      FIELD("srtt_us") },
 	[COL_MIN_RTT] = { "min_rtt", "MIN", 5, 5, 6, false, "min_rtt, milliseconds", MEAN,
-			  .show = format_ms, FIELD("min_rtt_us") },
+			  format_ms, FIELD("min_rtt_us") },
 	[COL_INFLIGHT] = { "inflight", "INFL/BDP", 9, 9, 7, false,
 			   "packets: the most in flight in the interval, bw x min_rtt", SUM,
-			   value_inflight, format_packets, FIELD("inflight_max") },
-	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, "window, packets", SUM,
-		       .show = format_packets, FIELD("cwnd") },
+			   format_packets, FIELD("inflight_max") },
+	[COL_CWND] = { "cwnd", "CWND", 4, 4, 10, false, "window, packets", SUM, format_packets,
+		       FIELD("cwnd") },
 	[COL_LOST] = { "lost", "LOST", 4, 4, 8, false, "packets marked lost, in all", SUM,
-		       .show = format_packets, FIELD("lost") },
+		       format_packets, FIELD("lost") },
 	[COL_LOST_NOW] = { "lost+", "+LOS", 4, 4, 18, false, "the same, in the last interval", SUM,
-			   value_lost_now, format_packets, FIELD("lost_interval") },
+			   format_packets, FIELD("lost_interval") },
 	[COL_RETRANS] = { "retrans", "RETR", 5, 5, 16, false, "bytes sent again, in all", SUM,
-			  .show = format_short, FIELD("bytes_retrans") },
+			  format_short, FIELD("bytes_retrans") },
 	[COL_RETRANS_NOW] = { "retrans+", "+RETR", 5, 5, 21, false,
-			      "the same, in the last interval", SUM, value_retrans_now,
-			      format_short, FIELD("bytes_retrans_interval") },
+			      "the same, in the last interval", SUM, format_short,
+			      FIELD("bytes_retrans_interval") },
 	[COL_RWND] = { "rwnd", "RWND", 4, 4, 19, false,
-		       "share of its busy time: the receiver's window was full", MEAN, value_rwnd,
-		       show_share, FIELD("rwnd_limited") },
+		       "share of its busy time: the receiver's window was full", MEAN, show_share,
+		       FIELD("rwnd_limited") },
 	[COL_SNDBUF] = { "sndbuf", "SNDB", 4, 4, 20, false, "the same: its send buffer was full",
-			 MEAN, value_sndbuf, show_share, FIELD("sndbuf_limited") },
+			 MEAN, show_share, FIELD("sndbuf_limited") },
 	[COL_RECOVERY] = { "recovery", "RECOVERY", 8, 8, 14, true, "loss recovery", NOT_SUMMED,
 			   FIELD("ca_state") },
 	[COL_NETNS] = { "netns", "NETNS", 10, 10, 22, false,
-			"inode number of its network namespace", NOT_SUMMED, value_netns },
+			"inode number of its network namespace", NOT_SUMMED },
 	[COL_MPTCP] = { "mptcp", "MPTCP", 12, 12, 16, true,
 			"of a subflow: token of its MPTCP connection, id of its address",
-			NOT_SUMMED, value_mptcp, FIELD("mptcp_token") },
+			NOT_SUMMED, FIELD("mptcp_token") },
 	[COL_SPARK] = { "line", "", 8, SPARK_MAX, 9, true,
 			"the last seconds; an arrow is beyond the scale" },
 };
@@ -209,24 +153,45 @@ struct column_def *column_def(enum column c)
 	return &defs[c];
 }
 
-/* NAN: not known. */
-static double value_of(struct column_def *def, const struct conn *c)
+static double value_of(enum column column, const struct conn *c)
 {
 	const struct field *f;
 	__u64 value;
 
-	if (def->value)
-		return def->value(c);
-	f = field_of(&def->field, c->algorithm);
-	return f && field_value(f, &c->e, &value) ? (double)value : NAN;
+	switch (column) {
+	case COL_CONNS:
+		return 1;
+	case COL_TIME: /* the longest in its mode comes first: the one that entered it earliest */
+		return c->mode_since_ns ? -(double)c->mode_since_ns : NAN;
+	case COL_RATE:
+		return c->rate;
+	case COL_RTT:
+		return c->e.srtt_us ? c->e.srtt_us : NAN;
+	case COL_INFLIGHT:
+		return c->inflight;
+	case COL_LOST_NOW:
+		return c->lost;
+	case COL_RETRANS_NOW:
+		return c->retrans;
+	case COL_RWND:
+		return c->rwnd_share;
+	case COL_SNDBUF:
+		return c->sndbuf_share;
+	case COL_NETNS:
+		return c->e.netns;
+	case COL_MPTCP:
+		return c->places & BBR_PLACE_MPTCP ? c->mptcp_token : NAN;
+	default:
+		f = field_of(&column_def(column)->field, c->algorithm);
+		return f && field_value(f, &c->e, &value) ? (double)value : NAN;
+	}
 }
 
 void top_group_add(struct top_group *g, const struct conn *c)
 {
 	g->connections++;
 	for (int i = 0; i < COLUMNS; i++) {
-		struct column_def *def = column_def(i);
-		double value = def->summing ? value_of(def, c) : NAN;
+		double value = column_def(i)->summing ? value_of(i, c) : NAN;
 
 		if (isnan(value))
 			continue;
@@ -249,14 +214,70 @@ void top_group_merge(void *to, const void *from)
 
 double column_value(enum column c, const struct row *row)
 {
-	struct column_def *def = column_def(c);
+	enum summing summing = column_def(c)->summing;
 	const struct top_group *g = row->group;
 
 	if (row->conn)
-		return value_of(def, row->conn);
-	if (!def->summing || !g->known[c])
+		return value_of(c, row->conn);
+	if (!summing || !g->known[c])
 		return NAN;
-	return def->summing == SUM ? g->sum[c] : g->sum[c] / g->known[c];
+	return summing == SUM ? g->sum[c] : g->sum[c] / g->known[c];
+}
+
+/* The name that the column shows; NULL: it shows something else. */
+static const char *name_in(enum column column, const struct conn *c)
+{
+	return column == COL_INSTANCE ? c->name :
+	       column == COL_PROFILE  ? c->profile :
+	       column == COL_SERVICE  ? c->service :
+	       column == COL_PROCESS  ? c->process :
+					NULL;
+}
+
+static int compare_endpoint(const __u32 a[4], __u16 aport, const __u32 b[4], __u16 bport)
+{
+	int order = memcmp(a, b, 4 * sizeof(*a));
+
+	return order ? order : ntohs(aport) - ntohs(bport);
+}
+
+static int compare_text(enum column column, const struct conn *a, const struct conn *b)
+{
+	switch (column) {
+	case COL_LOCAL:
+		return compare_endpoint(a->e.laddr, a->e.lport, b->e.laddr, b->e.lport);
+	case COL_REMOTE:
+		return compare_endpoint(a->e.raddr, a->e.rport, b->e.raddr, b->e.rport);
+	case COL_MODE:
+		if (a->algorithm != b->algorithm)
+			return strcmp(a->algorithm->name, b->algorithm->name);
+		if (a->e.mode != b->e.mode)
+			return a->e.mode - b->e.mode;
+		return a->e.phase - b->e.phase;
+	default:
+		return name_in(column, a) ? strcmp(name_in(column, a), name_in(column, b)) : 0;
+	}
+}
+
+/* Numbers are on the right; names that stand for a number have its key. */
+bool column_is_number(enum column c)
+{
+	return !column_def(c)->left || column_def(c)->field.key;
+}
+
+int column_compare(enum column column, const struct row *a, const struct row *b, bool reverse)
+{
+	int sign = reverse ? -1 : 1;
+	double x, y;
+
+	if (!column_is_number(column))
+		return a->conn ? sign * compare_text(column, a->conn, b->conn) :
+				 sign * strcmp(a->group->group.label, b->group->group.label);
+	x = column_value(column, a);
+	y = column_value(column, b);
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return x > y ? -sign : x < y ? sign : 0;
 }
 
 /* The cell of a name. "-": it is one that only a later version knows. */
@@ -268,10 +289,10 @@ static const char *cell_of(const struct field *own, const char *name)
 	return "-";
 }
 
-static void own_text(char *buf, size_t size, struct column_def *def, const struct conn *c)
+static void own_text(char *buf, size_t size, struct column_def *def, const struct conn *c,
+		     double value)
 {
 	const struct field *f = field_of(&def->field, c->algorithm);
-	double value = value_of(def, c);
 
 	if (isnan(value))
 		snprintf(buf, size, "-");
@@ -314,16 +335,17 @@ static void group_text(enum column column, char *buf, size_t size, int width,
 static void conn_text(enum column column, char *buf, size_t size, int width,
 		      const struct cell_style *style, const struct conn *c)
 {
+	const size_t room = (size_t)width < size ? (size_t)width + 1 : size;
 	__u64 until = c->ended_ns ? c->ended_ns : style->now_ns;
 	struct column_def *def = column_def(column);
 	char bdp[16] = "-";
 
 	switch (column) {
 	case COL_INSTANCE:
-		format_name(buf, size, c->name);
-		break;
 	case COL_PROFILE:
-		format_name(buf, size, c->profile);
+	case COL_SERVICE:
+	case COL_PROCESS:
+		format_name(buf, room, name_in(column, c));
 		break;
 	case COL_LOCAL:
 		format_endpoint_in(buf, size, c->e.laddr, c->e.lport, width, style->utf8);
@@ -331,18 +353,11 @@ static void conn_text(enum column column, char *buf, size_t size, int width,
 	case COL_REMOTE:
 		format_endpoint_in(buf, size, c->e.raddr, c->e.rport, width, style->utf8);
 		break;
-	case COL_SERVICE:
-		format_name(buf, (size_t)width < size ? (size_t)width + 1 : size, c->service);
-		break;
-	case COL_PROCESS:
-		format_name(buf, (size_t)width < size ? (size_t)width + 1 : size, c->process);
-		break;
 	case COL_MODE:
 		if (c->ended_ns)
 			snprintf(buf, size, "ended");
 		else
-			mode_text(buf, (size_t)width < size ? (size_t)width + 1 : size,
-				  c->algorithm, &c->e);
+			mode_text(buf, room, c->algorithm, &c->e);
 		break;
 	case COL_TIME:
 		if (!c->mode_since_ns || until < c->mode_since_ns)
@@ -373,9 +388,9 @@ static void conn_text(enum column column, char *buf, size_t size, int width,
 		break;
 	default:
 		if (def->own)
-			own_text(buf, size, def, c);
+			own_text(buf, size, def, c, value_of(column, c));
 		else
-			def->show(buf, size, value_of(def, c));
+			def->show(buf, size, value_of(column, c));
 	}
 }
 

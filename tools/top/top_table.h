@@ -152,9 +152,8 @@ struct column_def {
 	bool left; /* left-aligned */
 	const char *help; /* what it shows, in a line */
 	enum summing summing; /* of a group */
-	double (*value)(const struct conn *c); /* to sort by */
 	void (*show)(char *buf, size_t size, double value); /* NULL: see cell_text() */
-	/* Its key in JSON, and whose value it is without value(). No key: sorted by its text. */
+	/* Its key in JSON; the value is the event's field of this key unless value_of() has it. */
 	struct field_of field;
 	const struct field *own; /* that defines it; NULL: every connection has it */
 };
@@ -177,18 +176,6 @@ bool column_refuse(const char *option, const char *value, const char *name, cons
 
 /* True if the cell shows the field's finding. */
 bool column_has_finding(enum column c, const struct conn *conn);
-
-/*
- * What a row has besides the fields of its last event: bits per second, microseconds (NAN: not
- * known), packets; packets and bytes in the last interval.
- */
-double value_rate(const struct conn *c);
-double value_rtt(const struct conn *c);
-double value_inflight(const struct conn *c);
-double value_lost_now(const struct conn *c);
-double value_retrans_now(const struct conn *c);
-double value_rwnd(const struct conn *c);
-double value_sndbuf(const struct conn *c);
 
 /* The column's value of a row; NAN: not known, or no number. */
 double column_value(enum column c, const struct row *row);
