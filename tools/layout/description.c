@@ -21,105 +21,7 @@ enum member_bits {
 	MEMBER_NET = 1 << 5,
 };
 
-/* ---- writing */
-
-struct sink {
-	__u8 *p, *end;
-	bool failed;
-};
-
-static void write_bytes(struct sink *s, const void *from, size_t size)
-{
-	s->failed |= size > (size_t)(s->end - s->p);
-	if (s->failed)
-		return;
-	memcpy(s->p, from, size);
-	s->p += size;
-}
-
-static void write_number(struct sink *s, __u64 value)
-{
-	__u8 coded[VARINT_MAX];
-
-	write_bytes(s, coded, put_varint(coded, value) - coded);
-}
-
-static void write_text(struct sink *s, const char *text)
-{
-	size_t len = text ? strlen(text) : 0;
-
-	s->failed |= len > TEXT_MAX || (text && text[strspn(text, TEXT_CHARS)]);
-	write_number(s, len);
-	write_bytes(s, text ? text : "", len);
-}
-
-static void write_texts(struct sink *s, const char *const *texts, unsigned int n)
-{
-	write_number(s, n);
-	for (unsigned int i = 0; i < n; i++)
-		write_text(s, texts[i]);
-}
-
-static void write_member(struct sink *s, const struct member *m)
-{
-	__u8 bits = m->width | (m->is_common ? MEMBER_COMMON : 0) | (m->is_net ? MEMBER_NET : 0);
-
-	write_bytes(s, &bits, 1);
-	write_text(s, m->name);
-	if (!m->is_common)
-		write_number(s, m->offset - BBR_EVENT_BASE);
-}
-
-static void write_field(struct sink *s, const struct layout *l, const struct field *f)
-{
-	__u8 body[4096];
-	struct sink b = { body, body + sizeof(body), false };
-	unsigned int member = layout_member_of(l, f);
-
-	write_text(&b, f->key);
-	write_number(&b, member);
-	write_number(&b, f->unit);
-	write_number(&b, f->mask);
-	write_number(&b, f->has_unknown);
-	if (f->has_unknown)
-		write_number(&b, f->unknown);
-	write_number(&b, f->needs);
-	write_texts(&b, f->names, f->n_names);
-	write_text(&b, f->text);
-	write_number(&b, f->order);
-	write_text(&b, f->text_if.key);
-	write_number(&b, f->text_if.least);
-	write_number(&b, f->lane);
-	write_text(&b, f->curve);
-	s->failed |= b.failed || member == l->n_members;
-	write_number(s, b.p - body);
-	write_bytes(s, body, b.p - body);
-}
-
-size_t description_write(const struct layout *l, __u8 *to)
-{
-	struct sink s = { to, to + DESCRIPTION_MAX, false };
-	const struct algorithm *a = l->algorithm;
-
-	write_text(&s, a->name);
-	write_text(&s, a->instance);
-	write_text(&s, a->title);
-	write_number(&s, l->n_members);
-	for (unsigned int i = 0; i < l->n_members; i++)
-		write_member(&s, &l->members[i]);
-	write_number(&s, a->n_modes);
-	for (unsigned int i = 0; i < a->n_modes; i++) {
-		write_text(&s, a->modes[i].name);
-		write_texts(&s, a->modes[i].phases, a->modes[i].n_phases);
-	}
-	write_texts(&s, a->reasons, a->n_reasons);
-	write_number(&s, a->n_fields);
-	for (unsigned int i = 0; i < a->n_fields; i++)
-		write_field(&s, l, &a->fields[i]);
-	return s.failed ? 0 : s.p - to;
-}
-
-/* ---- reading */
+#define ANY (~0ull)
 
 /* A piece of the memory that one algorithm needs. */
 struct block {
@@ -127,7 +29,14 @@ struct block {
 	max_align_t bytes[];
 };
 
-struct parser {
+/*
+ * Writes or reads a description, by the same functions, so that both have the same parts. Each gets
+ * the value to write, and returns it; when reading, it returns what was read instead. After a
+ * failure nothing more is written or read.
+ */
+struct codec {
+	bool is_reading, failed;
+	__u8 *to, *to_end;
 	struct cursor in;
 	struct layout *l;
 	struct block *blocks;
@@ -137,15 +46,15 @@ struct parser {
 	 * from here.
 	 */
 	const struct algorithm *known;
-	__u16 end; /* of the members that have a place so far */
+	__u16 members_end; /* of those that have a place so far */
 };
 
-static void *new_block(struct parser *p, size_t n, size_t size)
+static void *new_block(struct codec *c, size_t n, size_t size)
 {
 	struct block *b = mem_new(1, sizeof(*b) + n * size);
 
-	b->next = p->blocks;
-	p->blocks = b;
+	b->next = c->blocks;
+	c->blocks = b;
 	return b->bytes;
 }
 
@@ -159,60 +68,91 @@ void description_free(void *memory)
 	}
 }
 
+static void write_bytes(struct codec *c, const void *from, size_t size)
+{
+	c->failed |= size > (size_t)(c->to_end - c->to);
+	if (c->failed)
+		return;
+	memcpy(c->to, from, size);
+	c->to += size;
+}
+
+static __u8 code_byte(struct codec *c, __u8 byte)
+{
+	if (!c->is_reading)
+		write_bytes(c, &byte, 1);
+	else if (c->failed || c->in.p == c->in.end)
+		c->failed = true;
+	else
+		byte = *c->in.p++;
+	return byte;
+}
+
+static __u64 code_number(struct codec *c, __u64 value, __u64 max)
+{
+	__u8 coded[VARINT_MAX];
+
+	if (!c->is_reading)
+		write_bytes(c, coded, put_varint(coded, value) - coded);
+	else if (!c->failed)
+		c->failed = !get_varint(&c->in, &value);
+	c->failed |= value > max;
+	return c->failed ? 0 : value;
+}
+
 /* Each element that it counts takes at least a byte. */
-static bool read_count(struct parser *p, __u64 max, __u64 *n)
+static __u64 code_count(struct codec *c, __u64 n, __u64 max)
 {
-	return get_varint(&p->in, n) && *n <= max && *n <= (__u64)(p->in.end - p->in.p);
+	n = code_number(c, n, max);
+	c->failed |= c->is_reading && n > (__u64)(c->in.end - c->in.p);
+	return c->failed ? 0 : n;
 }
 
-static bool read_at_most(struct parser *p, __u64 max, __u64 *value)
+/* NULL is written as "". Allows only `chars`: people see the text, on a terminal or on a page. */
+static const char *code_text(struct codec *c, const char *text, const char *chars)
 {
-	return get_varint(&p->in, value) && *value <= max;
+	size_t len = code_count(c, text ? strlen(text) : 0, TEXT_MAX);
+
+	if (c->failed)
+		return "";
+	if (c->is_reading) {
+		text = memcpy(new_block(c, len + 1, 1), c->in.p, len);
+		c->in.p += len;
+	} else {
+		text = text ? text : "";
+		write_bytes(c, text, len);
+	}
+	c->failed |= strspn(text, chars) != len;
+	return text;
 }
 
-/* Allows only `chars`: people see the text, on a terminal or on a page. */
-static bool read_text(struct parser *p, const char *chars, const char **text)
+static const char *code_key(struct codec *c, const char *key)
 {
-	__u64 len;
-	char *copy;
-
-	if (!read_count(p, TEXT_MAX, &len))
-		return false;
-	copy = new_block(p, len + 1, 1);
-	memcpy(copy, p->in.p, len);
-	p->in.p += len;
-	*text = copy;
-	return strspn(copy, chars) == len;
+	key = code_text(c, key, KEY_CHARS);
+	c->failed |= !*key;
+	return key;
 }
 
-static bool read_key(struct parser *p, const char **text)
+static void code_texts(struct codec *c, const char *const **texts, __u8 *n)
 {
-	return read_text(p, KEY_CHARS, text) && **text;
-}
+	const char **list = NULL;
 
-static bool read_texts(struct parser *p, const char *const **texts, __u8 *n)
-{
-	const char **list;
-	__u64 count;
+	*n = code_count(c, *n, UINT8_MAX);
+	if (c->is_reading && *n)
+		*texts = list = new_block(c, *n, sizeof(*list));
+	for (int i = 0; i < *n; i++) {
+		const char *text = code_text(c, (*texts)[i], TEXT_CHARS);
 
-	if (!read_count(p, UINT8_MAX, &count))
-		return false;
-	*n = count;
-	if (!count)
-		return true;
-	list = new_block(p, count, sizeof(*list));
-	*texts = list;
-	for (__u64 i = 0; i < count; i++)
-		if (!read_text(p, TEXT_CHARS, &list[i]))
-			return false;
-	return true;
+		if (list)
+			list[i] = text;
+	}
 }
 
 /*
  * A member of every event goes where it is today. If today's event has none of its name and width,
  * it goes behind everything that has a place.
  */
-static bool place_common(struct parser *p, struct member *m)
+static bool place_common(struct codec *c, struct member *m)
 {
 	const struct member *today = layout_common(m->name);
 
@@ -220,85 +160,80 @@ static bool place_common(struct parser *p, struct member *m)
 		m->offset = today->offset;
 		return true;
 	}
-	m->offset = (p->end + m->width - 1) / m->width * m->width;
+	m->offset = (c->members_end + m->width - 1) / m->width * m->width;
 	if (m->offset + m->width > LAYOUT_ROOM)
 		return false;
-	p->end = m->offset + m->width;
+	c->members_end = m->offset + m->width;
 	return true;
 }
 
-static bool read_member(struct parser *p, struct member *m)
+static void code_member(struct codec *c, struct member *m)
 {
-	__u64 offset;
-	__u8 bits;
+	__u8 bits = code_byte(c, m->width | (m->is_common ? MEMBER_COMMON : 0) |
+					 (m->is_net ? MEMBER_NET : 0));
 
-	if (p->in.p == p->in.end)
-		return false;
-	bits = *p->in.p++;
 	m->width = bits & MEMBER_WIDTH;
 	m->is_common = bits & MEMBER_COMMON;
 	m->is_net = bits & MEMBER_NET;
-	if (m->width != 1 && m->width != 2 && m->width != 4 && m->width != 8)
-		return false;
-	if (!read_text(p, TEXT_CHARS, &m->name))
-		return false;
+	c->failed |= m->width != 1 && m->width != 2 && m->width != 4 && m->width != 8;
+	m->name = code_text(c, m->name, TEXT_CHARS);
 	if (m->is_common)
-		return true;
-	if (!get_varint(&p->in, &offset) || offset > LAYOUT_ROOM - BBR_EVENT_BASE - m->width)
-		return false;
-	m->offset = BBR_EVENT_BASE + offset;
-	if (p->end < m->offset + m->width)
-		p->end = m->offset + m->width;
-	return true;
+		return;
+	m->offset = BBR_EVENT_BASE + code_number(c, m->offset - BBR_EVENT_BASE,
+						 LAYOUT_ROOM - BBR_EVENT_BASE - m->width);
+	if (c->members_end < m->offset + m->width)
+		c->members_end = m->offset + m->width;
 }
 
-static bool read_members(struct parser *p)
+static void code_members(struct codec *c)
 {
-	struct layout *l = p->l;
-	__u64 n;
+	struct layout *l = c->l;
+	unsigned int n = code_count(c, l->n_members, LAYOUT_MEMBERS);
 
-	p->end = sizeof(struct bbr_event);
-	if (!read_count(p, LAYOUT_MEMBERS, &n))
-		return false;
-	for (; l->n_members < n; l->n_members++)
-		if (!read_member(p, &l->members[l->n_members]))
-			return false;
-	for (unsigned int i = 0; i < l->n_members; i++)
-		if (l->members[i].is_common && !place_common(p, &l->members[i]))
-			return false;
-	l->size = p->end;
-	return true;
-}
+	c->members_end = sizeof(struct bbr_event);
+	for (unsigned int i = 0; i < n; i++) {
+		struct member m = l->members[i];
 
-static bool read_modes(struct parser *p, struct algorithm *a)
-{
-	struct algorithm_mode *modes;
-	__u64 n;
-
-	if (!read_count(p, UINT8_MAX, &n))
-		return false;
-	modes = new_block(p, n, sizeof(*modes));
-	a->modes = modes;
-	a->n_modes = n;
-	for (__u64 i = 0; i < n; i++) {
-		if (!read_text(p, TEXT_CHARS, &modes[i].name) ||
-		    !read_texts(p, &modes[i].phases, &modes[i].n_phases))
-			return false;
-		for (int k = 0; p->known && k < p->known->n_modes; k++) {
-			if (strcmp(p->known->modes[k].name, modes[i].name))
-				continue;
-			modes[i].mark = p->known->modes[k].mark;
-			modes[i].rarity = p->known->modes[k].rarity;
-		}
+		code_member(c, &m);
+		if (c->is_reading)
+			l->members[i] = m;
 	}
-	return true;
+	if (c->failed || !c->is_reading)
+		return;
+	l->n_members = n;
+	for (unsigned int i = 0; i < n; i++)
+		c->failed |= l->members[i].is_common && !place_common(c, &l->members[i]);
+	l->size = c->members_end;
 }
 
-static void take_looks(const struct parser *p, struct field *f)
+static void code_modes(struct codec *c, struct algorithm *a)
 {
-	const struct field *known = p->known ? p->known->fields : NULL;
+	struct algorithm_mode *modes = NULL;
 
-	for (int i = 0; known && i < p->known->n_fields; i++, known++) {
+	a->n_modes = code_count(c, a->n_modes, UINT8_MAX);
+	if (c->is_reading)
+		a->modes = modes = new_block(c, a->n_modes, sizeof(*modes));
+	for (int i = 0; i < a->n_modes; i++) {
+		struct algorithm_mode mode = a->modes[i];
+
+		mode.name = code_text(c, mode.name, TEXT_CHARS);
+		code_texts(c, &mode.phases, &mode.n_phases);
+		for (int k = 0; c->known && k < c->known->n_modes; k++) {
+			if (strcmp(c->known->modes[k].name, mode.name))
+				continue;
+			mode.mark = c->known->modes[k].mark;
+			mode.rarity = c->known->modes[k].rarity;
+		}
+		if (modes)
+			modes[i] = mode;
+	}
+}
+
+static void take_looks(const struct codec *c, struct field *f)
+{
+	const struct field *known = c->known ? c->known->fields : NULL;
+
+	for (int i = 0; known && i < c->known->n_fields; i++, known++) {
 		if (strcmp(known->key, f->key))
 			continue;
 		f->page = known->page;
@@ -308,52 +243,64 @@ static void take_looks(const struct parser *p, struct field *f)
 	}
 }
 
-/* A later minor's unit becomes a count, its lane none. */
-static bool read_field_body(struct parser *p, struct field *f, const struct member **member)
+/* When reading, a later minor's unit becomes a count, its lane none. Returns the field's member. */
+static const struct member *code_field_body(struct codec *c, struct field *f)
 {
-	__u64 at, unit, mask, has_unknown, unknown = 0, needs, order, least, lane;
+	__u64 member, unit, lane;
 
-	if (!read_key(p, &f->key) || !get_varint(&p->in, &at) || at >= p->l->n_members ||
-	    !get_varint(&p->in, &unit) || !get_varint(&p->in, &mask) ||
-	    !read_at_most(p, 1, &has_unknown) || (has_unknown && !get_varint(&p->in, &unknown)) ||
-	    !read_at_most(p, UINT16_MAX, &needs) || !read_texts(p, &f->names, &f->n_names) ||
-	    !read_text(p, TEXT_CHARS, &f->text) || !read_at_most(p, UINT8_MAX, &order) ||
-	    !read_text(p, KEY_CHARS, &f->text_if.key) || !get_varint(&p->in, &least) ||
-	    !get_varint(&p->in, &lane) || !read_text(p, TEXT_CHARS, &f->curve))
-		return false;
-	/* Empty names are left out. */
+	f->key = code_key(c, f->key);
+	member = code_number(c, layout_member_of(c->l, f), ANY);
+	c->failed |= member >= c->l->n_members;
+	unit = code_number(c, f->unit, ANY);
+	f->mask = code_number(c, f->mask, ANY);
+	f->has_unknown = code_number(c, f->has_unknown, 1);
+	if (f->has_unknown)
+		f->unknown = code_number(c, f->unknown, ANY);
+	f->needs = code_number(c, f->needs, UINT16_MAX);
+	code_texts(c, &f->names, &f->n_names);
+	f->text = code_text(c, f->text, TEXT_CHARS);
+	f->order = code_number(c, f->order, UINT8_MAX);
+	f->text_if.key = code_text(c, f->text_if.key, KEY_CHARS);
+	f->text_if.least = code_number(c, f->text_if.least, ANY);
+	lane = code_number(c, f->lane, ANY);
+	f->curve = code_text(c, f->curve, TEXT_CHARS);
+	if (c->failed || !c->is_reading)
+		return NULL;
 	f->text = *f->text ? f->text : NULL;
 	f->text_if.key = *f->text_if.key ? f->text_if.key : NULL;
-	f->text_if.least = least;
 	f->curve = *f->curve ? f->curve : NULL;
-	*member = &p->l->members[at];
-	f->offset = (*member)->offset;
-	f->width = (*member)->width;
+	f->offset = c->l->members[member].offset;
+	f->width = c->l->members[member].width;
 	f->unit = unit <= FIELD_NAME ? unit : FIELD_COUNT;
-	f->mask = mask;
-	f->has_unknown = has_unknown;
-	f->unknown = unknown;
-	f->needs = needs;
-	f->order = order;
 	if (f->curve && lane < LANES && (lane != LANE_STATE || f->unit == FIELD_NAME))
 		f->lane = lane;
-	take_looks(p, f);
-	return true;
+	take_looks(c, f);
+	return &c->l->members[member];
 }
 
-static bool read_field(struct parser *p, struct field *f, const struct member **member)
+/* The body behind its size, which says where the next field begins. */
+static const struct member *code_field(struct codec *c, struct field *f)
 {
-	const __u8 *end = p->in.end;
-	__u64 size;
-	bool ok;
+	const struct member *member;
 
-	if (!read_count(p, DESCRIPTION_MAX, &size))
-		return false;
-	p->in.end = p->in.p + size;
-	ok = read_field_body(p, f, member);
-	p->in.p = p->in.end;
-	p->in.end = end;
-	return ok;
+	if (c->is_reading) {
+		size_t size = code_count(c, 0, DESCRIPTION_MAX);
+		const __u8 *end = c->in.end;
+
+		c->in.end = c->in.p + size;
+		member = code_field_body(c, f);
+		c->in.p = c->in.end;
+		c->in.end = end;
+	} else {
+		__u8 body[4096];
+		struct codec b = { .to = body, .to_end = body + sizeof(body), .l = c->l };
+
+		member = code_field_body(&b, f);
+		c->failed |= b.failed;
+		code_number(c, b.to - body, ANY);
+		write_bytes(c, body, b.to - body);
+	}
+	return member;
 }
 
 /* True if JSON already has a member of this name. Of two, it is unclear which one counts. */
@@ -378,62 +325,68 @@ static bool is_taken(const struct algorithm *a, const char *key)
  * Leaves out fields that struct bbr_event has no room for, and those whose key is taken: their
  * members are only decoded.
  */
-static bool read_fields(struct parser *p, struct algorithm *a)
+static void code_fields(struct codec *c, struct algorithm *a)
 {
-	const struct member *member;
-	struct field *fields;
-	__u64 n;
+	unsigned int n = code_count(c, a->n_fields, MAX_FIELDS);
+	struct field *fields = NULL;
 
-	if (!read_count(p, MAX_FIELDS, &n))
-		return false;
-	fields = new_block(p, n, sizeof(*fields));
-	a->fields = fields;
-	for (__u64 i = 0; i < n; i++) {
-		struct field *f = &fields[a->n_fields];
+	if (c->is_reading)
+		a->fields = fields = new_block(c, n, sizeof(*fields));
+	for (unsigned int i = 0; i < n; i++) {
+		struct field f = a->fields[i];
+		const struct member *member = code_field(c, &f);
+		int end = f.offset + f.width;
 
-		memset(f, 0, sizeof(*f));
-		if (!read_field(p, f, &member))
-			return false;
-		if (f->offset + f->width > (int)sizeof(struct bbr_event) || is_taken(a, f->key))
+		if (!member || end > (int)sizeof(struct bbr_event) || is_taken(a, f.key))
 			continue;
-		a->n_fields++;
-		if (!member->is_common && a->tail_size < f->offset + f->width - BBR_EVENT_BASE)
-			a->tail_size = f->offset + f->width - BBR_EVENT_BASE;
+		fields[a->n_fields++] = f;
+		if (!member->is_common && a->tail_size < end - BBR_EVENT_BASE)
+			a->tail_size = end - BBR_EVENT_BASE;
 	}
-	return true;
 }
 
 /* The steps of a reason are not described: it means what it does here if it has the same name. */
-static const struct algorithm_step *known_steps(const struct parser *p, const struct algorithm *a)
+static const struct algorithm_step *known_steps(const struct codec *c, const struct algorithm *a)
 {
-	if (!p->known || a->n_reasons > p->known->n_reasons)
+	if (!c->known || a->n_reasons > c->known->n_reasons)
 		return NULL;
 	for (int i = 0; i < a->n_reasons; i++)
-		if (strcmp(a->reasons[i], p->known->reasons[i]))
+		if (strcmp(a->reasons[i], c->known->reasons[i]))
 			return NULL;
-	return p->known->steps;
+	return c->known->steps;
 }
 
-static bool read_algorithm(struct parser *p, struct algorithm *a)
+static void code_algorithm(struct codec *c, struct algorithm *a)
 {
-	if (!read_key(p, &a->name) || strlen(a->name) >= BBR_NAME_LEN)
-		return false;
-	p->known = algorithm_find(a->name);
-	if (!read_key(p, &a->instance) || strlen(a->instance) >= BBR_NAME_LEN ||
-	    !read_text(p, TEXT_CHARS, &a->title) || !read_members(p) || !read_modes(p, a) ||
-	    !read_texts(p, &a->reasons, &a->n_reasons) || !read_fields(p, a))
-		return false;
-	a->steps = known_steps(p, a);
-	return true;
+	a->name = code_key(c, a->name);
+	c->known = c->is_reading ? algorithm_find(a->name) : NULL;
+	a->instance = code_key(c, a->instance);
+	c->failed |= strlen(a->name) >= BBR_NAME_LEN || strlen(a->instance) >= BBR_NAME_LEN;
+	a->title = code_text(c, a->title, TEXT_CHARS);
+	code_members(c);
+	code_modes(c, a);
+	code_texts(c, &a->reasons, &a->n_reasons);
+	code_fields(c, a);
+	if (c->is_reading && !c->failed)
+		a->steps = known_steps(c, a);
+}
+
+size_t description_write(struct layout *l, __u8 *to)
+{
+	struct codec c = { .to = to, .to_end = to + DESCRIPTION_MAX, .l = l };
+	struct algorithm a = *l->algorithm;
+
+	code_algorithm(&c, &a);
+	return c.failed ? 0 : c.to - to;
 }
 
 bool description_read(struct layout *l, const __u8 *from, size_t size)
 {
-	struct parser p = { .in = { from, from + size }, .l = l };
-	struct algorithm *a = new_block(&p, 1, sizeof(*a));
-	bool ok = read_algorithm(&p, a);
+	struct codec c = { .is_reading = true, .in = { from, from + size }, .l = l };
+	struct algorithm *a = new_block(&c, 1, sizeof(*a));
 
+	code_algorithm(&c, a);
 	l->algorithm = a;
-	l->memory = p.blocks;
-	return ok;
+	l->memory = c.blocks;
+	return !c.failed;
 }

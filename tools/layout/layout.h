@@ -163,7 +163,7 @@ void layout_forget(void);
  * Writes at most DESCRIPTION_MAX bytes, and returns how many. 0: it needs more, or has what a
  * description cannot have.
  */
-size_t description_write(const struct layout *l, __u8 *to);
+size_t description_write(struct layout *l, __u8 *to);
 
 /*
  * Fills members, algorithm, size and memory; members has room for LAYOUT_MEMBERS. False: it is not
