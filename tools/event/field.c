@@ -259,18 +259,6 @@ void name_list_add_fields(struct name_list *list, const struct known *k)
 		name_list_add(list, common_fields[i].key);
 }
 
-void name_list_suggest(const struct name_list *list, const char *word)
-{
-	const char *at = list->text;
-
-	while (*at && strncmp(at, word, strlen(word))) {
-		at += strcspn(at, " ");
-		at += *at == ' ';
-	}
-	if (*word && *at)
-		remedy("did you mean %.*s?", (int)strcspn(at, ","), at);
-}
-
 void name_list_print(const struct name_list *list)
 {
 	const char *from = list->text;
@@ -286,4 +274,19 @@ void name_list_print(const struct name_list *list)
 		from += n + 1;
 	}
 	remedy("%s", from);
+}
+
+bool name_list_refuse(const struct name_list *list, const char *word, const char *what_to_do)
+{
+	const char *at = list->text;
+
+	while (*at && strncmp(at, word, strlen(word))) {
+		at += strcspn(at, " ");
+		at += *at == ' ';
+	}
+	if (*word && *at)
+		remedy("did you mean %.*s?", (int)strcspn(at, ","), at);
+	remedy("%s", what_to_do);
+	name_list_print(list);
+	return false;
 }

@@ -93,9 +93,12 @@ struct name_list {
 /* Adds a name if it is not in the list yet: algorithms have some in common. */
 void name_list_add(struct name_list *list, const char *name);
 void name_list_add_fields(struct name_list *list, const struct known *k);
-/* Asks whether the first name that begins with the word was meant. */
-void name_list_suggest(const struct name_list *list, const char *word);
 /* Prints the list as what to do about an error. */
 void name_list_print(const struct name_list *list);
+/*
+ * The same for a word that is none of them: asks before whether the first name that begins with it
+ * was meant. Returns false.
+ */
+bool name_list_refuse(const struct name_list *list, const char *word, const char *what_to_do);
 
 #endif

@@ -27,6 +27,29 @@ struct snapshot {
 	bool is_recorded; /* from a recording: there is only state->event */
 };
 
+/*
+ * The numbers that a socket has besides its event, s: JSON key, whether s has it, value. JSON has them
+ * in this order, and connections are sorted by them.
+ */
+#define SOCKET_NUMBERS(X)                                        \
+	X(recv_q_bytes, true, s->recv_q)                         \
+	X(send_q_bytes, true, s->send_q)                         \
+	X(cookie, true, s->cookie)                               \
+	X(cgroup_id, true, s->cgroup)                            \
+	X(uid, true, s->uid)                                     \
+	X(inode, true, s->inode)                                 \
+	X(mark, true, s->mark)                                   \
+	X(bound_ifindex, true, s->bound_ifindex)                 \
+	X(busy_us, true, us_of_ticks(s->busy_ticks))             \
+	X(rwnd_limited_us, true, us_of_ticks(s->rwnd_ticks))     \
+	X(sndbuf_limited_us, true, us_of_ticks(s->sndbuf_ticks)) \
+	X(retrans_out, true, s->retrans_out)                     \
+	X(total_retrans, true, s->total_retrans)                 \
+	X(mptcp_token, IS_SUBFLOW, s->mptcp_token)               \
+	X(mptcp_local_id, IS_SUBFLOW, s->mptcp_local_id)         \
+	X(mptcp_remote_id, IS_SUBFLOW, s->mptcp_remote_id)
+#define IS_SUBFLOW (s->places & BBR_PLACE_MPTCP)
+
 struct snapshot_style {
 	bool colour;
 	bool oneline; /* like ss -O: the state on the line of the addresses */
@@ -47,9 +70,6 @@ struct summary {
 	__u64 largest; /* groups that are shown by themselves; 0: GROUPS_LARGEST */
 	int key; /* that sorts groups: from summary_sort(), as the next */
 	bool ascending;
-
-	struct summary_line *lines;
-	size_t n;
 	struct groups groups;
 };
 

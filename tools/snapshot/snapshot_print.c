@@ -174,33 +174,14 @@ void snapshot_print_text(FILE *out, const struct snapshot_style *style, const st
 	fputc('\n', out);
 }
 
-static void add_int(struct json *j, const char *key, const struct snapshot *c, __u64 value)
-{
-	json_add_int_if(j, key, !c->is_recorded, value);
-}
-
 static void add_socket(struct json *j, const struct snapshot *c)
 {
 	const struct bbr_snapshot *s = c->state;
-	bool is_subflow = s->places & BBR_PLACE_MPTCP;
 
 	json_add_string(j, "state", c->is_recorded ? NULL : tcp_state_name(s->state));
-	add_int(j, "recv_q_bytes", c, s->recv_q);
-	add_int(j, "send_q_bytes", c, s->send_q);
-	add_int(j, "cookie", c, s->cookie);
-	add_int(j, "cgroup_id", c, s->cgroup);
-	add_int(j, "uid", c, s->uid);
-	add_int(j, "inode", c, s->inode);
-	add_int(j, "mark", c, s->mark);
-	add_int(j, "bound_ifindex", c, s->bound_ifindex);
-	add_int(j, "busy_us", c, us_of_ticks(s->busy_ticks));
-	add_int(j, "rwnd_limited_us", c, us_of_ticks(s->rwnd_ticks));
-	add_int(j, "sndbuf_limited_us", c, us_of_ticks(s->sndbuf_ticks));
-	add_int(j, "retrans_out", c, s->retrans_out);
-	add_int(j, "total_retrans", c, s->total_retrans);
-	json_add_int_if(j, "mptcp_token", is_subflow, s->mptcp_token);
-	json_add_int_if(j, "mptcp_local_id", is_subflow, s->mptcp_local_id);
-	json_add_int_if(j, "mptcp_remote_id", is_subflow, s->mptcp_remote_id);
+#define X(key, has, value) json_add_int_if(j, #key, !c->is_recorded && (has), value);
+	SOCKET_NUMBERS(X)
+#undef X
 	json_add_bool_if(j, "sockmap", !c->is_recorded, s->places & BBR_PLACE_SOCKMAP);
 }
 

@@ -14,90 +14,60 @@
 #include "verbs.h"
 
 #define NONE (~0ull) /* not known: after all others, whichever way they are sorted */
-#define IF(has, value) ((has) ? (__u64)(value) : NONE)
 #define IS_OURS (!(e->flags & BBR_F_KERNEL))
-#define MPTCP(member) IF(s->places &BBR_PLACE_MPTCP, s->mptcp_##member)
 
-/* Numbers that are not in a table of fields, by their JSON key. e is the event, s the socket. */
-#define NUMBERS(X)                                         \
-	X(time_ns, e->time_ns)                             \
-	X(event, e->kind)                                  \
-	X(conn, IF(e->conn, e->conn))                      \
-	X(seq, NONE)                                       \
-	X(netns, e->netns)                                 \
-	X(lport, ntohs(e->lport))                          \
-	X(rport, ntohs(e->rport))                          \
-	X(family, e->family)                               \
-	X(profile_index, IF(IS_OURS, e->profile))          \
-	X(params_gen, NONE)                                \
-	X(state, s->state)                                 \
-	X(recv_q_bytes, s->recv_q)                         \
-	X(send_q_bytes, s->send_q)                         \
-	X(cookie, s->cookie)                               \
-	X(cgroup_id, s->cgroup)                            \
-	X(uid, s->uid)                                     \
-	X(inode, s->inode)                                 \
-	X(mark, s->mark)                                   \
-	X(bound_ifindex, s->bound_ifindex)                 \
-	X(busy_us, us_of_ticks(s->busy_ticks))             \
-	X(rwnd_limited_us, us_of_ticks(s->rwnd_ticks))     \
-	X(sndbuf_limited_us, us_of_ticks(s->sndbuf_ticks)) \
-	X(retrans_out, s->retrans_out)                     \
-	X(total_retrans, s->total_retrans)                 \
-	X(mptcp_token, MPTCP(token))                       \
-	X(mptcp_local_id, MPTCP(local_id))                 \
-	X(mptcp_remote_id, MPTCP(remote_id))               \
-	X(sockmap, !!(s->places & BBR_PLACE_SOCKMAP))
+/*
+ * What is not in a table of fields, as in SOCKET_NUMBERS: e is the event, s the socket. The last four
+ * are no numbers: compare_key() compares them.
+ */
+#define KEYS(X)                                             \
+	X(time_ns, true, e->time_ns)                        \
+	X(event, true, e->kind)                             \
+	X(conn, e->conn, e->conn)                           \
+	X(seq, false, 0)                                    \
+	X(netns, true, e->netns)                            \
+	X(lport, true, ntohs(e->lport))                     \
+	X(rport, true, ntohs(e->rport))                     \
+	X(family, true, e->family)                          \
+	X(profile_index, IS_OURS, e->profile)               \
+	X(params_gen, false, 0)                             \
+	X(state, true, s->state)                            \
+	SOCKET_NUMBERS(X)                                   \
+	X(sockmap, true, !!(s->places & BBR_PLACE_SOCKMAP)) \
+	X(instance, false, 0)                               \
+	X(profile, false, 0)                                \
+	X(local, false, 0)                                  \
+	X(remote, false, 0)
 
 enum {
-#define X(key, value) KEY_##key,
-	NUMBERS(X)
+#define X(key, has, value) KEY_##key,
+	KEYS(X)
 #undef X
-	KEY_instance,
-	KEY_profile,
-	KEY_local,
-	KEY_remote,
 	N_KEYS,
 	KEY_FIELD, /* of a table of fields */
 };
 
 static const char *const keys[N_KEYS] = {
-#define X(key, value) #key,
-	NUMBERS(X)
+#define X(key, has, value) #key,
+	KEYS(X)
 #undef X
-		"instance",
-	"profile",
-	"local",
-	"remote",
 };
 
 /* Names of columns of the text. */
-static const struct {
-	const char *column;
-	int key;
-} columns[] = {
-	{ "recv-q", KEY_recv_q_bytes },
-	{ "send-q", KEY_send_q_bytes },
-	{ "peer", KEY_remote },
+static const char *const columns[N_KEYS] = {
+	[KEY_recv_q_bytes] = "recv-q",
+	[KEY_send_q_bytes] = "send-q",
+	[KEY_remote] = "peer",
 };
 
 static bool find_key(struct sort_key *key, const char *s, const struct known *known)
 {
-	const struct field *f;
+	const struct field *f = known_field(known, s);
 
-	for (int i = 0; i < N_KEYS; i++) {
-		if (!strcmp(keys[i], s)) {
-			key->what = i;
+	for (key->what = 0; key->what < N_KEYS; key->what++)
+		if (!strcmp(keys[key->what], s) ||
+		    (columns[key->what] && !strcmp(columns[key->what], s)))
 			return true;
-		}
-	}
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		if (!strcmp(columns[i].column, s)) {
-			key->what = columns[i].key;
-			return true;
-		}
-	}
-	f = known_field(known, s);
 	key->what = KEY_FIELD;
 	key->field = f ? f->key : NULL;
 	return f;
@@ -111,10 +81,9 @@ static bool refuse(const char *s, const struct known *known)
 	for (int i = 0; i < N_KEYS; i++)
 		name_list_add(&names, keys[i]);
 	name_list_add_fields(&names, known);
-	name_list_suggest(&names, s);
-	remedy("one or more of these, with a \"-\" to sort from the highest to the lowest:");
-	name_list_print(&names);
-	return false;
+	return name_list_refuse(
+		&names, s,
+		"one or more of these, with a \"-\" to sort from the highest to the lowest:");
 }
 
 bool sort_parse(struct sort_order *order, const char *text, const struct known *known)
@@ -164,10 +133,10 @@ static __u64 number(const struct sort_key *key, const struct kept_snapshot *k)
 	case KEY_FIELD:
 		f = field_find(k->origin->algorithm, key->field);
 		return f && field_value(f, e, &value) ? value : NONE;
-#define X(key, value)   \
-	case KEY_##key: \
-		return value;
-		NUMBERS(X)
+#define X(key, has, value) \
+	case KEY_##key:    \
+		return (has) ? (__u64)(value) : NONE;
+		KEYS(X)
 #undef X
 	}
 	return NONE;

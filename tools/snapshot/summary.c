@@ -10,50 +10,46 @@
 #include "kernel/clock.h"
 #include "snapshot.h"
 
-struct sums {
-	__u64 connections;
-	__u64 bw_bps; /* the sum of their estimates */
-	__u64 inflight, bytes_sent, bytes_acked, bytes_retrans;
-	__u64 busy_us, rwnd_limited_us, sndbuf_limited_us; /* 0 in a recording */
+/*
+ * Sums of a group, in the order of JSON; groups are sorted by them. c is a connection of it, e its
+ * event. Only groups of --by show what is of the socket, and a recording does not have it.
+ */
+#define SUMS(X)                                                        \
+	X(connections, false, 1)                                       \
+	X(bw_bps, false, event_bps(e, e->bw)) /* of their estimates */ \
+	X(inflight, false, e->inflight)                                \
+	X(bytes_sent, false, e->bytes_sent)                            \
+	X(bytes_acked, false, e->bytes_acked)                          \
+	X(bytes_retrans, false, e->bytes_retrans)                      \
+	X(busy_us, true, us_of_ticks(c->state->busy_ticks))            \
+	X(rwnd_limited_us, true, us_of_ticks(c->state->rwnd_ticks))    \
+	X(sndbuf_limited_us, true, us_of_ticks(c->state->sndbuf_ticks))
+
+enum {
+#define X(key, is_of_socket, value) SUM_##key,
+	SUMS(X)
+#undef X
+	N_SUMS,
 };
 
-struct summary_line {
-	char name[BBR_NAME_LEN];
-	char profile[BBR_PROFILE_NAME_LEN]; /* "": not known */
-	const struct algorithm *algorithm;
-	unsigned int mode; /* of it */
-	struct sums sums;
+static const struct {
+	const char *key;
+	bool is_of_socket;
+} sums[N_SUMS] = {
+#define X(key, is_of_socket, value) { #key, is_of_socket },
+	SUMS(X)
+#undef X
 };
 
 struct summary_group {
 	struct group group;
 	bool is_recorded;
-	struct sums sums;
+	/* Of a group by congestion control, profile and mode. */
+	char name[BBR_NAME_LEN];
+	char profile[BBR_PROFILE_NAME_LEN]; /* "": not known */
+	const char *mode;
+	__u64 sum[N_SUMS];
 };
-
-/* In the order of JSON; groups are sorted by them. */
-static const struct {
-	const char *key;
-	size_t member;
-	bool is_of_socket; /* only groups show it, and not of a recording */
-} members[] = {
-	{ "connections", offsetof(struct sums, connections), false },
-	{ "bw_bps", offsetof(struct sums, bw_bps), false },
-	{ "inflight", offsetof(struct sums, inflight), false },
-	{ "bytes_sent", offsetof(struct sums, bytes_sent), false },
-	{ "bytes_acked", offsetof(struct sums, bytes_acked), false },
-	{ "bytes_retrans", offsetof(struct sums, bytes_retrans), false },
-	{ "busy_us", offsetof(struct sums, busy_us), true },
-	{ "rwnd_limited_us", offsetof(struct sums, rwnd_limited_us), true },
-	{ "sndbuf_limited_us", offsetof(struct sums, sndbuf_limited_us), true },
-};
-
-#define N_MEMBERS (sizeof(members) / sizeof(members[0]))
-
-static __u64 *member_of(const struct sums *s, size_t i)
-{
-	return (__u64 *)((char *)s + members[i].member);
-}
 
 bool summary_sort(struct summary *s, const char *key)
 {
@@ -61,39 +57,37 @@ bool summary_sort(struct summary *s, const char *key)
 
 	s->ascending = *key != '-';
 	key += !s->ascending;
-	for (size_t i = 0; i < N_MEMBERS; i++) {
+	for (size_t i = 0; i < N_SUMS; i++) {
 		s->key = i;
-		if (!strcmp(members[i].key, key))
+		if (!strcmp(sums[i].key, key))
 			return true;
-		name_list_add(&names, members[i].key);
+		name_list_add(&names, sums[i].key);
 	}
 	err("--sort %s: groups have no such key", key);
-	name_list_suggest(&names, key);
-	remedy("one of these, with a \"-\" to sort from the highest to the lowest:");
-	name_list_print(&names);
-	return false;
+	return name_list_refuse(
+		&names, key, "one of these, with a \"-\" to sort from the highest to the lowest:");
 }
 
-static struct sums *line_of(struct summary *s, const struct snapshot *c)
+/* Its label has the order of the lines; modes are in that of the algorithm. */
+static struct summary_group *line_of(struct summary *s, const struct snapshot *c)
 {
 	const char *profile = origin_profile(c->origin, &c->state->event);
-	struct summary_line key = { .algorithm = c->origin->algorithm,
-				    .mode = c->state->event.mode };
+	const struct algorithm *a = c->origin->algorithm;
+	unsigned int mode = c->state->event.mode;
+	char label[GROUP_LABEL_LEN];
+	struct summary_group *line;
 
-	memcpy(key.name, c->origin->name, sizeof(key.name));
-	if (profile)
-		strcpy(key.profile, profile);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->lines[i].mode == key.mode && s->lines[i].algorithm == key.algorithm &&
-		    !strcmp(s->lines[i].name, key.name) &&
-		    !strcmp(s->lines[i].profile, key.profile))
-			return &s->lines[i].sums;
-	s->lines = mem_grow(s->lines, s->n, sizeof(*s->lines));
-	s->lines[s->n] = key;
-	return &s->lines[s->n++].sums;
+	profile = profile ? profile : "";
+	snprintf(label, sizeof(label), "%s\1%s\1%03u\1%p", c->origin->name, profile, mode,
+		 (const void *)a);
+	line = groups_get(&s->groups, label);
+	memcpy(line->name, c->origin->name, sizeof(line->name));
+	strcpy(line->profile, profile);
+	line->mode = mode_name(a, mode);
+	return line;
 }
 
-static struct sums *group_of(struct summary *s, const struct snapshot *c)
+static struct summary_group *group_of(struct summary *s, const struct snapshot *c)
 {
 	const struct group_member member = { .raddr = c->state->event.raddr,
 					     .cgroup = c->state->cgroup,
@@ -101,48 +95,31 @@ static struct sums *group_of(struct summary *s, const struct snapshot *c)
 					     .netns = c->state->event.netns,
 					     .is_recorded = c->is_recorded };
 	char label[GROUP_LABEL_LEN];
-	struct summary_group *g;
 
-	s->groups.size = sizeof(*g);
 	group_label(label, &s->grouping, &member);
-	g = groups_get(&s->groups, label);
-	g->is_recorded = c->is_recorded;
-	return &g->sums;
+	return groups_get(&s->groups, label);
 }
 
 void summary_add(struct summary *s, const struct snapshot *c)
 {
-	struct sums *sums = s->grouping.by ? group_of(s, c) : line_of(s, c);
 	const struct bbr_event *e = &c->state->event;
+	struct summary_group *g;
 
-	sums->connections++;
-	sums->bw_bps += event_bps(e, e->bw);
-	sums->inflight += e->inflight;
-	sums->bytes_sent += e->bytes_sent;
-	sums->bytes_acked += e->bytes_acked;
-	sums->bytes_retrans += e->bytes_retrans;
-	sums->busy_us += us_of_ticks(c->state->busy_ticks);
-	sums->rwnd_limited_us += us_of_ticks(c->state->rwnd_ticks);
-	sums->sndbuf_limited_us += us_of_ticks(c->state->sndbuf_ticks);
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	const struct summary_line *x = a, *y = b;
-	int result = strcmp(x->name, y->name);
-
-	if (!result)
-		result = strcmp(x->profile, y->profile);
-	return result ? result : (int)x->mode - (int)y->mode;
+	s->groups.size = sizeof(*g);
+	g = s->grouping.by ? group_of(s, c) : line_of(s, c);
+	g->is_recorded = c->is_recorded;
+#define X(key, is_of_socket, value) g->sum[SUM_##key] += value;
+	SUMS(X)
+#undef X
 }
 
 static int compare_groups(const void *a, const void *b, void *ctx)
 {
 	const struct summary_group *x = a, *y = b;
 	const struct summary *s = ctx;
-	__u64 p = *member_of(&x->sums, s->key), q = *member_of(&y->sums, s->key);
+	__u64 p = x->sum[s->key], q = y->sum[s->key];
 
-	if (p == q)
+	if (p == q || !s->grouping.by)
 		return 0;
 	return (p < q) == s->ascending ? -1 : 1;
 }
@@ -153,38 +130,27 @@ static void add_group(void *to, const void *from)
 	const struct summary_group *g = from;
 
 	sum->is_recorded = g->is_recorded;
-	for (size_t i = 0; i < N_MEMBERS; i++)
-		*member_of(&sum->sums, i) += *member_of(&g->sums, i);
+	for (size_t i = 0; i < N_SUMS; i++)
+		sum->sum[i] += g->sum[i];
 }
 
-static void add_sums(struct json *j, const struct sums *s, bool with_socket, bool is_recorded)
+static void print_json(FILE *out, const struct summary_group *g, enum group_by by)
 {
-	for (size_t i = 0; i < N_MEMBERS; i++)
-		if (with_socket || !members[i].is_of_socket)
-			json_add_int_if(j, members[i].key,
-					!(members[i].is_of_socket && is_recorded),
-					*member_of(s, i));
-}
-
-static void print_line(FILE *out, const struct summary_line *line, bool json)
-{
-	const struct sums *s = &line->sums;
-	char bw[UNITS_LEN];
 	struct json j;
 
-	if (json) {
-		json_begin(&j, out);
-		json_add_string(&j, "instance", line->name);
-		json_add_string(&j, "profile", line->profile[0] ? line->profile : NULL);
-		json_add_string(&j, "mode", mode_name(line->algorithm, line->mode));
-		add_sums(&j, s, false, false);
-		json_end(&j);
-		return;
+	json_begin(&j, out);
+	if (by) {
+		group_add_json(&j, &g->group, by);
+	} else {
+		json_add_string(&j, "instance", g->name);
+		json_add_string(&j, "profile", g->profile[0] ? g->profile : NULL);
+		json_add_string(&j, "mode", g->mode);
 	}
-	format_rate_ss(bw, sizeof(bw), s->bw_bps);
-	fprintf(out, "%-15s %-15s %-9s %11llu %10s %10llu %15llu %15llu %13llu\n", line->name,
-		line->profile[0] ? line->profile : "-", mode_name(line->algorithm, line->mode),
-		s->connections, bw, s->inflight, s->bytes_sent, s->bytes_acked, s->bytes_retrans);
+	for (size_t i = 0; i < N_SUMS; i++)
+		if (by || !sums[i].is_of_socket)
+			json_add_int_if(&j, sums[i].key, !(sums[i].is_of_socket && g->is_recorded),
+					g->sum[i]);
+	json_end(&j);
 }
 
 /* "12.3%" of the whole; "-" of nothing. */
@@ -196,60 +162,57 @@ static void format_share(char buf[UNITS_LEN], __u64 part, __u64 whole)
 		strcpy(buf, "-");
 }
 
-static void print_group(FILE *out, const struct summary_group *g, enum group_by by, bool json)
+static void print_text(FILE *out, const struct summary_group *g, enum group_by by)
 {
 	char bw[UNITS_LEN], retrans[UNITS_LEN], rwnd[UNITS_LEN], sndbuf[UNITS_LEN];
-	const struct sums *s = &g->sums;
-	struct json j;
+	const __u64 *s = g->sum;
 
-	if (json) {
-		json_begin(&j, out);
-		group_add_json(&j, &g->group, by);
-		add_sums(&j, s, true, g->is_recorded);
-		json_end(&j);
+	format_rate_ss(bw, sizeof(bw), s[SUM_bw_bps]);
+	if (!by) {
+		fprintf(out, "%-15s %-15s %-9s %11llu %10s %10llu %15llu %15llu %13llu\n", g->name,
+			g->profile[0] ? g->profile : "-", g->mode, s[SUM_connections], bw,
+			s[SUM_inflight], s[SUM_bytes_sent], s[SUM_bytes_acked],
+			s[SUM_bytes_retrans]);
 		return;
 	}
-	format_rate_ss(bw, sizeof(bw), s->bw_bps);
-	format_share(retrans, s->bytes_retrans, s->bytes_sent);
-	format_share(rwnd, s->rwnd_limited_us, s->busy_us);
-	format_share(sndbuf, s->sndbuf_limited_us, s->busy_us);
-	fprintf(out, "%11llu %10s %8llu %14llu %7s %6s %6s %s\n", s->connections, bw, s->inflight,
-		s->bytes_sent, retrans, rwnd, sndbuf, group_shown(&g->group));
+	format_share(retrans, s[SUM_bytes_retrans], s[SUM_bytes_sent]);
+	format_share(rwnd, s[SUM_rwnd_limited_us], s[SUM_busy_us]);
+	format_share(sndbuf, s[SUM_sndbuf_limited_us], s[SUM_busy_us]);
+	fprintf(out, "%11llu %10s %8llu %14llu %7s %6s %6s %s\n", s[SUM_connections], bw,
+		s[SUM_inflight], s[SUM_bytes_sent], retrans, rwnd, sndbuf, group_shown(&g->group));
 }
 
-static void print_groups(FILE *out, struct summary *s, bool json)
+static void print_header(FILE *out, enum group_by by)
 {
-	const char *by = group_by_names[s->grouping.by];
+	const char *what = group_by_names[by];
 
-	groups_sort(&s->groups, compare_groups, s, s->largest ? s->largest : GROUPS_LARGEST,
-		    add_group);
-	if (!json)
+	if (by)
 		fprintf(out, "%11s %10s %8s %14s %7s %6s %6s %c%s\n", "Connections", "Sum-of-bw",
-			"Inflight", "Bytes-sent", "Retrans", "Rwnd", "Sndbuf", *by - 'a' + 'A',
-			by + 1);
-	for (size_t i = 0; i < s->groups.n; i++)
-		print_group(out, s->groups.list[i], s->grouping.by, json);
+			"Inflight", "Bytes-sent", "Retrans", "Rwnd", "Sndbuf", *what - 'a' + 'A',
+			what + 1);
+	else
+		fprintf(out, "%-15s %-15s %-9s %11s %10s %10s %15s %15s %13s\n", "Instance",
+			"Profile", "Mode", "Connections", "Sum-of-bw", "Inflight", "Bytes-sent",
+			"Bytes-acked", "Bytes-retrans");
 }
 
 void summary_print(FILE *out, struct summary *s, bool json)
 {
-	if (s->grouping.by) {
-		print_groups(out, s, json);
-		return;
-	}
-	if (s->n)
-		qsort(s->lines, s->n, sizeof(*s->lines), compare_lines);
+	enum group_by by = s->grouping.by;
+
+	groups_sort(&s->groups, compare_groups, s,
+		    !by	       ? 0 :
+		    s->largest ? s->largest :
+				 GROUPS_LARGEST,
+		    add_group);
 	if (!json)
-		fprintf(out, "%-15s %-15s %-9s %11s %10s %10s %15s %15s %13s\n", "Instance",
-			"Profile", "Mode", "Connections", "Sum-of-bw", "Inflight", "Bytes-sent",
-			"Bytes-acked", "Bytes-retrans");
-	for (size_t i = 0; i < s->n; i++)
-		print_line(out, &s->lines[i], json);
+		print_header(out, by);
+	for (size_t i = 0; i < s->groups.n; i++)
+		(json ? print_json : print_text)(out, s->groups.list[i], by);
 }
 
 void summary_free(struct summary *s)
 {
-	free(s->lines);
 	groups_free(&s->groups);
 	grouping_free(&s->grouping);
 }

@@ -43,10 +43,7 @@ bool column_refuse(const char *option, const char *value, const char *name, cons
 	for (int i = 0; i < COLUMNS; i++)
 		if (column_def(i)->name)
 			name_list_add(&names, column_def(i)->name);
-	name_list_suggest(&names, name);
-	remedy("%s", what_to_do);
-	name_list_print(&names);
-	return false;
+	return name_list_refuse(&names, name, what_to_do);
 }
 
 bool option_columns(const char *option, const char *value, void *to)
