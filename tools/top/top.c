@@ -19,7 +19,6 @@
 #include "recording/replay.h"
 #include "stream/event_source.h"
 #include "top.h"
-#include "top_screen.h"
 #include "verbs.h"
 
 #define EVERY_NS (200 * NS_PER_MS) /* samples of a connection; the history has slots of 500 ms */
@@ -395,7 +394,7 @@ int top_wait_ms(const struct top *t, int most)
 	return (t->next_ns - now) / NS_PER_MS + 1;
 }
 
-void line_add(struct line *l, const char *fmt, ...)
+bool line_add(struct line *l, const char *fmt, ...)
 {
 	size_t len = strlen(l->text), before = len ? 2 : 0;
 	char piece[sizeof(l->text)];
@@ -405,8 +404,9 @@ void line_add(struct line *l, const char *fmt, ...)
 	vsnprintf(piece, sizeof(piece), fmt, args);
 	va_end(args);
 	if (l->width && len + before + strlen(piece) > (size_t)l->width)
-		return;
+		return false;
 	snprintf(l->text + len, sizeof(l->text) - len, "%*s%s", (int)before, "", piece);
+	return true;
 }
 
 static void add_time(const struct top *t, struct line *l)

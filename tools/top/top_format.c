@@ -9,7 +9,7 @@
 #include "address.h"
 #include "cli/text.h"
 #include "event/event.h"
-#include "top_table.h"
+#include "top.h"
 
 void format_short(char *buf, size_t size, double value)
 {

@@ -10,7 +10,7 @@
 
 #include "cli/err.h"
 #include "event/field.h"
-#include "top_table.h"
+#include "top.h"
 
 #define SPARK_ALL 20 /* columns, where there is no width to fill */
 
@@ -98,31 +98,32 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Chooses the columns that the width has room for, in their order. Returns the width that they use. */
-static int choose(struct top_layout *l, const struct layout_request *r, const int wide[COLUMNS])
+static int choose(struct view *v, int width, const int wide[COLUMNS])
 {
-	const struct column_choice *choice = r->choice;
-	bool is_list = choice && choice->n && !choice->is_more;
+	const struct column_choice *choice = &v->choice;
+	bool is_list = choice->n && !choice->is_more;
+	struct top_layout *l = &v->layout;
 	int used = 0;
 
 	l->n = 0;
-	if (r->is_of_groups)
-		used = add_column(l, COL_GROUP, wide, r->width, used);
+	if (l->is_of_groups)
+		used = add_column(l, COL_GROUP, wide, width, used);
 	else if (!is_list)
-		used = add_column(l, r->sort, wide, r->width, used);
-	for (int i = 0; choice && i < choice->n; i++)
-		if (is_of_row(choice->list[i], r->is_of_groups))
-			used = add_column(l, choice->list[i], wide, r->width, used);
+		used = add_column(l, v->sort, wide, width, used);
+	for (int i = 0; i < choice->n; i++)
+		if (is_of_row(choice->list[i], l->is_of_groups))
+			used = add_column(l, choice->list[i], wide, width, used);
 	if (is_list)
 		return used;
-	if (r->is_of_groups) {
+	if (l->is_of_groups) {
 		for (size_t i = 0; i < sizeof(of_groups) / sizeof(of_groups[0]); i++)
-			used = add_column(l, of_groups[i], wide, r->width, used);
+			used = add_column(l, of_groups[i], wide, width, used);
 		return used;
 	}
 	for (int priority = 1; priority <= COLUMNS; priority++)
 		for (int i = 0; i < COLUMNS; i++)
 			if (column_def(i)->priority == priority)
-				used = add_column(l, i, wide, r->width, used);
+				used = add_column(l, i, wide, width, used);
 	qsort(l->place, l->n, sizeof(l->place[0]), by_number);
 	return used;
 }
@@ -145,12 +146,12 @@ static int needed(enum column column, const struct row *rows, size_t n_rows)
 }
 
 /* True if any of these rows has such a column. Without rows, the first algorithm counts. */
-static bool has_own(struct column_def *def, const struct layout_request *r)
+static bool has_own(struct column_def *def, const struct row *rows, size_t n_rows)
 {
-	if (!r->n_rows)
+	if (!n_rows)
 		return field_find(algorithms[0], def->name);
-	for (size_t i = 0; i < r->n_rows; i++)
-		if (r->rows[i].conn && field_of(&def->field, r->rows[i].conn->algorithm))
+	for (size_t i = 0; i < n_rows; i++)
+		if (rows[i].conn && field_of(&def->field, rows[i].conn->algorithm))
 			return true;
 	return false;
 }
@@ -162,28 +163,24 @@ static bool is_optional(enum column c)
 	       c == COL_MPTCP;
 }
 
-static bool has_column(enum column c, const struct layout_request *r)
+static bool has_column(enum column c, const struct row *rows, size_t n_rows)
 {
 	if (column_def(c)->own)
-		return has_own(column_def(c), r);
-	for (size_t i = 0; i < r->n_rows; i++)
-		if (!r->rows[i].conn || (c == COL_SERVICE ? r->rows[i].conn->service[0] :
-							    !isnan(column_value(c, &r->rows[i]))))
+		return has_own(column_def(c), rows, n_rows);
+	for (size_t i = 0; i < n_rows; i++)
+		if (!rows[i].conn || (c == COL_SERVICE ? rows[i].conn->service[0] :
+							 !isnan(column_value(c, &rows[i]))))
 			return true;
 	return false;
 }
 
 /* Widths that grow with the rows, and columns that some rows have. */
-static void note_rows(struct top_layout *l, const struct layout_request *r)
+static void note_rows(struct top_layout *l, const struct row *rows, size_t n_rows)
 {
-	if (l->made_for != r->width || l->is_of_groups != r->is_of_groups)
-		memset(l, 0, sizeof(*l));
-	l->made_for = r->width;
-	l->is_of_groups = r->is_of_groups;
 	for (int c = 0; c < COL_SPARK; c++) {
-		bool is_there =
-			is_of_row(c, r->is_of_groups) && (!is_optional(c) || has_column(c, r));
-		int wide = is_there ? needed(c, r->rows, r->n_rows) : 0;
+		bool is_there = is_of_row(c, l->is_of_groups) &&
+				(!is_optional(c) || has_column(c, rows, n_rows));
+		int wide = is_there ? needed(c, rows, n_rows) : 0;
 
 		if (wide > l->least[c])
 			l->least[c] = wide;
@@ -198,16 +195,20 @@ static int *width_in(struct top_layout *l, enum column column)
 	return NULL;
 }
 
-void layout_choose(struct top_layout *l, const struct layout_request *r)
+void view_layout(struct view *v, int width, const struct row *rows, size_t n_rows)
 {
 	static const enum column widened[] = { COL_GROUP, COL_REMOTE, COL_LOCAL };
+	bool is_of_groups = view_has_groups(v);
+	struct top_layout *l = &v->layout;
 	int wide[COLUMNS], used, *spark, x = 0;
 
-	note_rows(l, r);
+	if (l->made_for != width || l->is_of_groups != is_of_groups)
+		*l = (struct top_layout){ .made_for = width, .is_of_groups = is_of_groups };
+	note_rows(l, rows, n_rows);
 	for (int i = 0; i < COLUMNS; i++) {
-		bool is_asked = i == (int)r->sort || (r->choice && column_is_chosen(r->choice, i));
+		bool is_asked = i == (int)v->sort || column_is_chosen(&v->choice, i);
 
-		wide[i] = !is_of_row(i, r->is_of_groups)   ? 0 :
+		wide[i] = !is_of_row(i, is_of_groups)	   ? 0 :
 			  is_optional(i) && !is_asked	   ? l->least[i] :
 			  l->least[i] > column_def(i)->min ? l->least[i] :
 							     column_def(i)->min;
@@ -215,22 +216,21 @@ void layout_choose(struct top_layout *l, const struct layout_request *r)
 	for (size_t i = 0; i < sizeof(widened) / sizeof(widened[0]); i++)
 		if (wide[widened[i]])
 			wide[widened[i]] = column_def(widened[i])->min;
-	used = choose(l, r, wide);
+	used = choose(v, width, wide);
 	for (int i = 0; i < l->n; i++)
 		l->place[i].width = wide[l->place[i].column];
 	for (size_t i = 0; i < sizeof(widened) / sizeof(widened[0]); i++) {
-		int *width = width_in(l, widened[i]);
-		int more = width ? l->least[widened[i]] - *width : 0;
+		int *is = width_in(l, widened[i]), more = is ? l->least[widened[i]] - *is : 0;
 
-		if (r->width && more > r->width - used)
-			more = r->width - used;
-		if (width)
-			*width += more;
+		if (width && more > width - used)
+			more = width - used;
+		if (is)
+			*is += more;
 		used += more;
 	}
 	spark = width_in(l, COL_SPARK);
 	if (spark)
-		*spark = r->width ? *spark + r->width - used : SPARK_ALL;
+		*spark = width ? *spark + width - used : SPARK_ALL;
 	if (spark && *spark > SPARK_MAX)
 		*spark = SPARK_MAX;
 	for (int i = 0; i < l->n; i++) {

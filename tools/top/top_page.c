@@ -2,15 +2,16 @@
 /*
  * The page of one connection: its state, its last minute drawn, and what happened to it.
  */
+#define _GNU_SOURCE /* strsep() */
 #include <curses.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "address.h"
+#include "cli/err.h"
 #include "event/event.h"
-#include "top_screen.h"
-#include "top_table.h"
+#include "top.h"
 
 #define LABEL_WIDTH 9
 #define CHARTS 3
@@ -62,39 +63,34 @@ static float value_of(const struct sample *s, size_t at)
 
 static const char legend[] = "b bw  p pacing  m min_rtt  D bdp  w cwnd";
 
-/* Lines of pieces, with two blanks between them. A piece is never cut. */
-struct lines {
-	int y, last_y;
-	struct line line;
-};
-
-static void end_line(struct lines *l)
+static int put_line(struct line *l, int y, int last_y)
 {
-	if (!l->line.text[0] || l->y > l->last_y)
-		return;
-	screen_put(l->y++, 0, HUE_NONE, l->line.text);
-	l->line.text[0] = 0;
+	if (!l->text[0] || y > last_y)
+		return y;
+	screen_put(y, 0, HUE_NONE, l->text);
+	l->text[0] = 0;
+	return y + 1;
 }
 
-static void add_piece(void *ctx, const char *piece)
-{
-	struct lines *l = ctx;
-	size_t before = strlen(l->line.text);
-
-	line_add(&l->line, "%s", piece);
-	if (strlen(l->line.text) != before)
-		return;
-	end_line(l);
-	line_add(&l->line, "%s", piece);
-}
-
+/* Draws the state in lines of pieces. A piece is never cut. Returns the line after them. */
 static int draw_state(const struct top *t, const struct conn *c, int last_y)
 {
-	struct lines l = { .y = 1, .last_y = last_y, .line.width = COLS };
+	char *text AUTO_FREE = NULL, *rest, *piece;
+	struct line l = { .width = COLS };
+	size_t size;
+	FILE *out = mem_need(open_memstream(&text, &size));
+	int y = 1;
 
-	top_fields(c, t->style.now_ns, add_piece, &l);
-	end_line(&l);
-	return l.y;
+	top_fields(out, c, t->style.now_ns);
+	mem_check(!fclose(out));
+	rest = text;
+	while ((piece = strsep(&rest, "\n"))) {
+		if (line_add(&l, "%s", piece))
+			continue;
+		y = put_line(&l, y, last_y);
+		line_add(&l, "%s", piece);
+	}
+	return put_line(&l, y, last_y);
 }
 
 static void draw_title(const struct top *t, const struct conn *c)

@@ -15,7 +15,7 @@
 #include "bpf_bbr/events.h"
 #include "cli/err.h"
 #include "kernel/clock.h"
-#include "top_screen.h"
+#include "top.h"
 
 #define MESSAGE_NS (10 * NS_PER_S)
 #define SAID_SIZE 4096
@@ -35,9 +35,8 @@ static struct sigaction actions_before[N_DEADLY];
 
 /* Messages on stderr would be written across the screen: they are kept until it is closed. */
 static int stderr_before = -1, said_fd = -1;
-static char said[SAID_SIZE];
+static char said[SAID_SIZE + 1024];
 static size_t said_len;
-static char message[256];
 static __u64 message_ns;
 
 static void on_crash(int sig)
@@ -59,28 +58,25 @@ static bool has_capability(const char *name)
 	return s && s != (char *)-1;
 }
 
-/* Adds a capability without its padding, which only old terminals need. */
-static void add_way_out(const char *name)
+static int add_to_way_out(int c)
 {
-	const char *s = tigetstr((char *)name);
 	size_t len = strlen(way_out);
 
-	if (!has_capability(name))
-		return;
-	while (*s && len + 1 < sizeof(way_out)) {
-		if (s[0] == '$' && s[1] == '<' && strchr(s, '>'))
-			s = strchr(s, '>') + 1;
-		else
-			way_out[len++] = *s++;
-	}
-	way_out[len] = 0;
+	if (len + 1 < sizeof(way_out))
+		way_out[len] = c;
+	return c;
+}
+
+static void add_way_out(const char *name)
+{
+	if (has_capability(name))
+		tputs(tigetstr((char *)name), 1, add_to_way_out);
 }
 
 static void expect_crashes(void)
 {
 	struct sigaction action = { .sa_handler = on_crash };
 
-	way_out[0] = 0;
 	add_way_out("sgr0");
 	add_way_out("rmkx");
 	add_way_out("cnorm");
@@ -101,56 +97,35 @@ static void capture_stderr(void)
 	close(fds[1]);
 }
 
-static void note_said(const char *text, size_t len)
-{
-	if (said_len + len > sizeof(said)) { /* the latest matters most */
-		size_t gone = said_len + len - sizeof(said);
-
-		gone = gone < said_len ? gone : said_len;
-		memmove(said, said + gone, said_len - gone);
-		said_len -= gone;
-	}
-	memcpy(said + said_len, text, len);
-	said_len += len;
-}
-
 static void read_said(void)
 {
-	char text[1024];
 	ssize_t n;
 
-	while (said_fd >= 0 && (n = read(said_fd, text, sizeof(text))) > 0) {
-		note_said(text, n);
+	while (said_fd >= 0 &&
+	       (n = read(said_fd, said + said_len, sizeof(said) - 1 - said_len)) > 0) {
+		said_len += n;
 		message_ns = now_ns();
+		if (said_len > SAID_SIZE) { /* the latest matters most */
+			memmove(said, said + said_len - SAID_SIZE, SAID_SIZE);
+			said_len = SAID_SIZE;
+		}
+		said[said_len] = 0;
 	}
-}
-
-/* Finds the last line that is not a remedy: remedies are indented. */
-static void find_message(void)
-{
-	const char *from = said, *found = said, *end = said + said_len, *line;
-	size_t len;
-
-	while ((line = memchr(from, '\n', end - from))) {
-		if (*from != ' ' && line > from)
-			found = from;
-		from = line + 1;
-	}
-	len = strnlen(found, end - found);
-	if (memchr(found, '\n', len))
-		len = (const char *)memchr(found, '\n', len) - found;
-	if (len >= sizeof(message))
-		len = sizeof(message) - 1;
-	memcpy(message, found, len);
-	message[len] = 0;
 }
 
 const char *screen_message(void)
 {
+	const char *found = said;
+	static char message[256];
+
 	read_said();
 	if (!message_ns || now_ns() - message_ns > MESSAGE_NS)
 		return NULL;
-	find_message();
+	/* Finds the last line that is not a remedy: remedies are indented. */
+	for (const char *line = said, *end; (end = strchr(line, '\n')); line = end + 1)
+		if (*line != ' ' && end > line)
+			found = line;
+	snprintf(message, sizeof(message), "%.*s", (int)strcspn(found, "\n"), found);
 	return message;
 }
 

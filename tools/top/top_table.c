@@ -7,7 +7,7 @@
 
 #include "event/event.h"
 #include "event/field.h"
-#include "top_table.h"
+#include "top.h"
 
 #define SPARK_SLOTS 2 /* of the history in one column: a second */
 #define OWN_PRIORITY 17

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbrmon top on a terminal: keys, and what they show.
+ * bbrmon top on a terminal: the list of connections, the help, keys.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <curses.h>
 
 #include "cli/err.h"
-#include "top_screen.h"
+#include "top.h"
 #include "verbs.h"
 
 #define LOOK_MS 50 /* between two looks at the time and, in a recording, at its events */
@@ -42,6 +42,162 @@ struct ui {
 	__u64 drawn_ns, previewed_ns;
 };
 
+#define HEADER_LINES 3
+#define FOOTER_LINES 1
+
+static int list_height(void)
+{
+	return LINES - HEADER_LINES - FOOTER_LINES;
+}
+
+static void draw_titles(const struct top *t)
+{
+	const struct top_layout *l = &t->view.layout;
+
+	for (int i = 0; i < l->n; i++) {
+		enum hue hue = l->place[i].column == t->view.sort ? HUE_CURSOR : HUE_TITLE;
+		char cell[CELL_BYTES];
+
+		cell_format(cell, l, i, &t->style, NULL);
+		screen_put(2, l->place[i].x, hue, cell);
+	}
+}
+
+static enum hue cell_hue(const struct conn *c, enum column column)
+{
+	if (c->ended_ns)
+		return HUE_DIM;
+	switch (column) {
+	case COL_MODE:
+		return mode_hue(c->algorithm, c->e.mode);
+	case COL_RECOVERY:
+		return c->e.ca_state >= 4 ? HUE_BAD : c->e.ca_state ? HUE_WARN : HUE_NONE;
+	case COL_LOST_NOW:
+		return c->lost ? HUE_BAD : HUE_NONE;
+	case COL_RETRANS_NOW:
+		return c->retrans ? HUE_WARN : HUE_NONE;
+	default:
+		return column_has_finding(column, c) ? HUE_BAD : HUE_NONE;
+	}
+}
+
+static void draw_row(const struct top *t, int y, const struct row *row, bool is_cursor)
+{
+	const struct top_layout *l = &t->view.layout;
+
+	if (is_cursor) {
+		attrset(screen_attributes(HUE_CURSOR));
+		mvhline(y, 0, ' ' | screen_attributes(HUE_CURSOR), COLS);
+	}
+	for (int i = 0; i < l->n; i++) {
+		enum hue hue = is_cursor ? HUE_CURSOR :
+			       row->conn ? cell_hue(row->conn, l->place[i].column) :
+					   HUE_NONE;
+		char cell[CELL_BYTES];
+
+		cell_format(cell, l, i, &t->style, row);
+		screen_put(y, l->place[i].x, hue, cell);
+	}
+}
+
+static void draw_list(struct top *t)
+{
+	struct view *v = &t->view;
+	struct line first, second;
+	size_t height = list_height(), shown;
+
+	view_scroll(v, height);
+	shown = v->n - v->top < height ? v->n - v->top : height;
+	top_header(t, &first, &second, COLS);
+	screen_put(0, 0, t->paused ? HUE_CURSOR : HUE_TITLE, first.text);
+	screen_put(1, 0, HUE_NONE, second.text);
+	view_layout(v, COLS, v->rows + v->top, shown);
+	draw_titles(t);
+	for (size_t i = 0; i < shown; i++)
+		draw_row(t, HEADER_LINES + i, &v->rows[v->top + i], v->top + i == v->cursor);
+	if (!v->n)
+		screen_put(HEADER_LINES, 0, HUE_DIM,
+			   t->table.n ? "no connection matches the filter" : "no connections yet");
+}
+
+#define HELP_LINES 160
+#define HELP_KEY 15 /* columns of a key before what it does */
+#define HELP_COLUMN 10 /* of a title before what the column shows */
+
+struct help {
+	char line[HELP_LINES][160];
+	int n;
+};
+
+/* Adds text in lines of the screen's width; from the second one on it is indented. */
+static void add_help(struct help *h, const char *text, int indent)
+{
+	int before = 0, width = COLS < (int)sizeof(h->line[0]) ? COLS : (int)sizeof(h->line[0]) - 1;
+
+	do {
+		int room = width - before, len = strlen(text), at = len < room ? len : room;
+
+		while (at < len && at > 1 && text[at] != ' ')
+			at--;
+		if (h->n == HELP_LINES)
+			return;
+		snprintf(h->line[h->n++], sizeof(h->line[0]), "%*s%.*s", before, "", at, text);
+		text += at + strspn(text + at, " ");
+		before = indent;
+	} while (*text);
+}
+
+static void make_help(struct help *h)
+{
+	static const char *const keys[] = {
+		"q              end",
+		"up down k j    move; the cursor stays on its row",
+		"pgup pgdn      a screen up or down",
+		"home g  end G  the first row, the last row",
+		"enter          the page of a connection, or the connections of a group; esc or "
+		"left: back",
+		"b              by cgroup, process, prefix of the remote address, network "
+		"namespace, or each connection",
+		"< >            sort by the previous, next column; r: reverse",
+		"/              filter: 10.0.0.0/8, :443, mode = DRAIN and cwnd > 20, ... (as "
+		"bbrmon's FILTER); esc: no filter",
+		"p space        pause, continue: events are counted, but not shown",
+		"s              line of the rate or of the RTT, a second a column",
+		"+ -            refresh more often, less often",
+		"",
+		"Columns (--columns). Of a group: sums; RTT, MIN, RWND, SNDB are means.",
+	};
+	static const struct cell_style style;
+	char line[160];
+
+	h->n = 0;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		add_help(h, keys[i], i < sizeof(keys) / sizeof(keys[0]) - 1 ? HELP_KEY : 0);
+	for (int c = 0; c < COLUMNS; c++) {
+		if (!column_def(c)->help)
+			continue;
+		snprintf(line, sizeof(line), "%-*s%s", HELP_COLUMN,
+			 c == COL_SPARK ? "line" : column_title(c, &style), column_def(c)->help);
+		add_help(h, line, HELP_COLUMN);
+	}
+}
+
+static int draw_help(int from)
+{
+	int height = LINES - 1 - FOOTER_LINES;
+	static struct help h;
+
+	make_help(&h);
+	if (from > h.n - height)
+		from = h.n - height;
+	if (from < 0)
+		from = 0;
+	screen_put(0, 0, HUE_TITLE, "bbrmon top: keys and columns (up, down)");
+	for (int y = 0; y < height && from + y < h.n; y++)
+		screen_put_line(1 + y, HUE_NONE, h.line[from + y]);
+	return from;
+}
+
 static struct conn *page_conn(const struct top *t, const struct ui *ui)
 {
 	for (__u32 i = 0; i < t->table.n; i++)
@@ -54,7 +210,6 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 {
 	struct line l = { .width = COLS };
 	const char *message = screen_message();
-	char column[32];
 
 	if (ui->typing) {
 		size_t len = strlen(ui->text), room = COLS - strlen("filter: _");
@@ -62,20 +217,17 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 		/* Of a long one the end is seen. */
 		line_add(&l, "filter: %s_", ui->text + (len > room ? len - room : 0));
 	} else if (message) {
-		char text[256];
-
-		snprintf(text, sizeof(text), "%s", message);
-		text[COLS < 255 ? COLS : 255] = 0;
-		line_add(&l, "%s", text);
+		screen_put_line(LINES - 1, HUE_WARN, message);
+		return;
 	} else if (ui->screen == SCREEN_LIST) {
-		snprintf(column, sizeof(column), "%s", column_title(t->view.sort, &t->style));
 		if (t->view.filter_text[0])
 			line_add(&l, "filter \"%s\"", t->view.filter_text);
 		if (t->view.in_group)
 			line_add(&l, "esc back");
 		line_add(&l, "q quit");
 		line_add(&l, "h help");
-		line_add(&l, "<> sort %s%s", column, t->view.reverse ? " reversed" : "");
+		line_add(&l, "<> sort %s%s", column_title(t->view.sort, &t->style),
+			 t->view.reverse ? " reversed" : "");
 		line_add(&l, "r reverse");
 		line_add(&l, "b by %s",
 			 t->view.grouping.by ? group_by_names[t->view.grouping.by] : "cgroup, ...");
@@ -90,7 +242,7 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 		if (ui->screen == SCREEN_PAGE)
 			line_add(&l, t->paused ? "p continue" : "p pause");
 	}
-	screen_put(LINES - 1, 0, ui->typing ? HUE_CURSOR : message ? HUE_WARN : HUE_DIM, l.text);
+	screen_put(LINES - 1, 0, ui->typing ? HUE_CURSOR : HUE_DIM, l.text);
 }
 
 /* Writes it above the footer, from its first line on as much as there is room for. */
@@ -130,11 +282,11 @@ static void draw(struct top *t, struct ui *ui)
 		screen_put_line(1, HUE_NONE, text);
 	} else {
 		if (ui->screen == SCREEN_HELP)
-			ui->help = help_draw(ui->help);
+			ui->help = draw_help(ui->help);
 		else if (ui->screen == SCREEN_PAGE)
 			page_draw(t, page_conn(t, ui));
 		else
-			list_draw(t);
+			draw_list(t);
 		if (ui->refused)
 			draw_refusal(ui);
 		draw_footer(t, ui);

@@ -167,16 +167,6 @@ void view_enter(struct view *v, const struct top_group *g)
 	view_home(v);
 }
 
-void view_layout(struct view *v, int width, const struct row *rows, size_t n)
-{
-	layout_choose(&v->layout, &(struct layout_request){ .width = width,
-							    .sort = v->sort,
-							    .choice = &v->choice,
-							    .is_of_groups = view_has_groups(v),
-							    .rows = rows,
-							    .n_rows = n });
-}
-
 void view_move(struct view *v, long rows)
 {
 	long to = (long)v->cursor + rows;

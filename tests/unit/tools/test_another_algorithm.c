@@ -18,7 +18,6 @@
 #include "report/flow_series.h"
 #include "report/report.h"
 #include "top/top.h"
-#include "top/top_table.h"
 
 extern const struct algorithm algorithm_bbr;
 
@@ -53,16 +52,12 @@ static void assert_has_not(const char *part)
 		fail_msg("\"%s\" in:\n%s", part, text);
 }
 
-static void put_piece(void *ctx, const char *piece)
-{
-	fprintf(ctx, "[%s]", piece);
-}
-
 static void print_page(const struct conn *c)
 {
 	FILE *out = begin_text();
 
-	top_fields(c, c->e.time_ns, put_piece, out);
+	top_fields(out, c, c->e.time_ns);
+	fputc('\n', out);
 	fclose(out);
 }
 
@@ -111,7 +106,7 @@ static void a_row_and_the_page_have_its_modes_and_fields(void **state)
 	struct bbr_event e = made_up_event(1, WALK, 55, 2);
 	const struct cell_style style = { .now_ns = e.time_ns };
 	struct conn_table table = {};
-	struct top_layout layout = {};
+	struct view view = { .sort = COL_RATE };
 	struct row row = {};
 	char cell[CELL_BYTES];
 
@@ -119,24 +114,25 @@ static void a_row_and_the_page_have_its_modes_and_fields(void **state)
 	e.phase = 1;
 	conn_table_note(&table, &made_up_origin, &e);
 	row.conn = table.all[0];
-	layout_choose(&layout,
-		      &(struct layout_request){ .sort = COL_RATE, .rows = &row, .n_rows = 1 });
-	for (int i = 0; i < layout.n; i++) {
-		cell_format(cell, &layout, i, &style, &row);
-		if (layout.place[i].column == COL_MODE)
+	view_layout(&view, 0, &row, 1);
+	for (int i = 0; i < view.layout.n; i++) {
+		enum column column = view.layout.place[i].column;
+
+		cell_format(cell, &view.layout, i, &style, &row);
+		if (column == COL_MODE)
 			assert_string_equal(cell, "WALK/right");
-		assert_null(column_def(layout.place[i].column)->own);
+		assert_null(column_def(column)->own);
 	}
 	print_page(table.all[0]);
-	assert_has("[mode WALK/right]");
-	assert_has("[stamina 55]");
-	assert_has("[recovery open][on snow]");
+	assert_has("\nmode WALK/right\n");
+	assert_has("\nstamina 55\n");
+	assert_has("\nrecovery open\non snow\n");
 	e = made_up_event(1, FALL, 1000, 9);
 	conn_table_note(&table, &made_up_origin, &e);
 	print_page(table.all[0]);
-	assert_has("[mode FALL]");
-	assert_has("[stamina -]");
-	assert_has("[on unknown]");
+	assert_has("\nmode FALL\n");
+	assert_has("\nstamina -\n");
+	assert_has("\non unknown\n");
 	assert_has_not("policer");
 	conn_table_free(&table);
 }
@@ -165,12 +161,12 @@ static void the_page_of_v1_is_as_ever(void **state)
 	conn_table_note(&table, &v1, &e);
 	print_page(table.all[0]);
 	assert_string_equal(
-		text, "[mode PROBE_BW/3][rate -][sample -][bw 7.81M][max_bw 0][pacing 1.00M]"
-		      "[pacing_gain 1][cwnd_gain 2][full_bw 0][full_bw_cnt 3 (full)][rtt -]"
-		      "[srtt 11.0ms][min_rtt 10.0ms][inflight 10][bdp 9][cwnd 20][prior_cwnd 0]"
-		      "[ssthresh inf][extra_acked 0][rounds 12][recovery open (conservation)]"
-		      "[policer detected][lt_bw 0][idle_restart][lost 0 +0][delivered 0]"
-		      "[sent 5.00k][acked 0][retrans 0][mss 1000]");
+		text, "\nmode PROBE_BW/3\nrate -\nsample -\nbw 7.81M\nmax_bw 0\npacing 1.00M\n"
+		      "pacing_gain 1\ncwnd_gain 2\nfull_bw 0\nfull_bw_cnt 3 (full)\nrtt -\n"
+		      "srtt 11.0ms\nmin_rtt 10.0ms\ninflight 10\nbdp 9\ncwnd 20\nprior_cwnd 0\n"
+		      "ssthresh inf\nextra_acked 0\nrounds 12\nrecovery open (conservation)\n"
+		      "policer detected\nlt_bw 0\nidle_restart\nlost 0 +0\ndelivered 0\n"
+		      "sent 5.00k\nacked 0\nretrans 0\nmss 1000\n");
 	conn_table_free(&table);
 }
 

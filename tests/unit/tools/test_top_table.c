@@ -181,13 +181,14 @@ static int columns_of(const char *s)
 static void choose(struct top_layout *l, int width, enum column sort,
 		   const struct column_choice *choice)
 {
-	memset(l, 0, sizeof(*l));
-	layout_choose(l, &(struct layout_request){ .width = width,
-						   .sort = sort,
-						   .choice = choice,
-						   .is_of_groups = view_has_groups(&view),
-						   .rows = view.rows,
-						   .n_rows = view.n });
+	const enum column sort_before = view.sort;
+
+	view.layout = (struct top_layout){};
+	view.choice = choice ? *choice : (struct column_choice){};
+	view.sort = sort;
+	view_layout(&view, width, view.rows, view.n);
+	view.sort = sort_before;
+	*l = view.layout;
 }
 
 /* Even with the longest values, in each column, sorted by any of them, at any width. */
@@ -509,26 +510,21 @@ static void columns_that_were_asked_for(void **state)
 /* Rows that come and go, or are scrolled, leave the columns where they are. */
 static void columns_stay(void **state)
 {
-	struct layout_request r = { .width = 140, .sort = COL_RATE };
-	struct top_layout l = {}, before;
+	struct top_layout before;
 
 	(void)state;
 	add("::1", 1, 20);
 	add(LONGEST, 1, 10);
 	view_build(&view, &table);
-	r.rows = view.rows;
-	r.n_rows = 2;
-	layout_choose(&l, &r);
-	before = l;
-	r.n_rows = 1; /* the one with the long address is out of sight */
-	layout_choose(&l, &r);
-	assert_memory_equal(&l, &before, sizeof(l));
-	r.n_rows = 0;
-	layout_choose(&l, &r);
-	assert_memory_equal(&l, &before, sizeof(l));
-	r.width = 141;
-	layout_choose(&l, &r);
-	assert_memory_not_equal(&l, &before, sizeof(l));
+	view.sort = COL_RATE;
+	view_layout(&view, 140, view.rows, 2);
+	before = view.layout;
+	view_layout(&view, 140, view.rows, 1); /* the one with the long address is out of sight */
+	assert_memory_equal(&view.layout, &before, sizeof(before));
+	view_layout(&view, 140, view.rows, 0);
+	assert_memory_equal(&view.layout, &before, sizeof(before));
+	view_layout(&view, 141, view.rows, 0);
+	assert_memory_not_equal(&view.layout, &before, sizeof(before));
 }
 
 static const char *cell_of(int row, enum column column)
