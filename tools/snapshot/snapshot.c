@@ -138,13 +138,13 @@ static void say_unseen(const struct taking *t, const char *name, __u32 users)
 static int report_unseen(const struct taking *t, const struct sockets *sockets)
 {
 	bool is_failure = false;
-	const char *name;
-	__u32 users;
 
-	for (int i = 0; sockets_unseen_of(sockets, i, &name, &users); i++) {
-		if (!users || !names_have(&t->names, name))
+	for (int i = 0; i < sockets->n_instances; i++) {
+		const struct sockets_instance *inst = &sockets->instances[i];
+
+		if (!inst->unseen || !names_have(&t->names, inst->origin.name))
 			continue;
-		say_unseen(t, name, users);
+		say_unseen(t, inst->origin.name, inst->unseen);
 		is_failure = sockets->has_unseen_netns;
 	}
 	if (!is_failure)

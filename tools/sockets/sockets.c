@@ -20,14 +20,6 @@
 #define BBR_MODULE_BTF "/sys/kernel/btf/tcp_bbr"
 #define EVENT_AT offsetof(struct bbr_snapshot, event) /* in a record, which ends with the event */
 
-struct sockets_instance {
-	struct origin origin;
-	__u32 users; /* as the kernel counts them */
-	__u32 unseen; /* of these */
-	int map_fd; /* held while connections are read, so that its addresses are not reused */
-	bool alive;
-};
-
 /* One reading. */
 struct reading {
 	struct sockets *sockets;
@@ -363,15 +355,6 @@ static void find_unseen(struct sockets *s)
 		seen = count_seen(s, &inst->origin) + count_defaults(list, n, after[i].map_id);
 		inst->unseen = users > seen ? users - seen : 0;
 	}
-}
-
-bool sockets_unseen_of(const struct sockets *s, int i, const char **name, __u32 *users)
-{
-	if (i >= s->n_instances)
-		return false;
-	*name = s->instances[i].origin.name;
-	*users = s->instances[i].unseen;
-	return true;
 }
 
 __u32 sockets_unseen(const struct sockets *s)

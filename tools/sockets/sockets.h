@@ -35,7 +35,17 @@ struct snapshot_program_type {
 
 extern const struct snapshot_program_type snapshot_programs[]; /* n_algorithms, in their order */
 
-struct sockets_instance;
+struct sockets_instance {
+	struct origin origin;
+	__u32 users; /* as the kernel counts them */
+	/*
+	 * Of these, after a reading of all network namespaces: those that it did not see. They are in
+	 * namespaces that cannot be found from here, or have no connection.
+	 */
+	__u32 unseen;
+	int map_fd; /* held while connections are read, so that its addresses are not reused */
+	bool alive;
+};
 
 struct sockets {
 	struct snapshot_program *programs; /* of each algorithm; loaded when it has an instance */
@@ -68,13 +78,8 @@ int sockets_open(struct sockets *s);
  */
 int sockets_read(struct sockets *s, const char *netns, sockets_handler handle, void *ctx);
 
-/*
- * After a reading of all network namespaces: the users that it did not see. They are in namespaces
- * that cannot be found from here, or have no connection. sockets_unseen_of() is for the i-th
- * instance; false: there are no more.
- */
+/* The unseen users of all instances. */
 __u32 sockets_unseen(const struct sockets *s);
-bool sockets_unseen_of(const struct sockets *s, int i, const char **name, __u32 *users);
 
 /*
  * For those who are asked for names. is_seen: for each of them, does a connection have it? The first

@@ -123,12 +123,12 @@ static int follow(struct live *l)
 /* Has an instance connections that were not seen? */
 static bool find_unseen(const struct live *l)
 {
-	const char *name;
-	__u32 users;
+	for (int i = 0; i < l->sockets.n_instances; i++) {
+		const struct sockets_instance *inst = &l->sockets.instances[i];
 
-	for (int i = 0; sockets_unseen_of(&l->sockets, i, &name, &users); i++)
-		if (users && names_have(l->names, name))
+		if (inst->unseen && names_have(l->names, inst->origin.name))
 			return true;
+	}
 	return false;
 }
 
