@@ -116,11 +116,6 @@ static bool peek(struct expression *x, char buf[VALUE_LEN])
 	return true;
 }
 
-static bool ends_value(char c)
-{
-	return !c || is_blank(c) || strchr(")&|", c);
-}
-
 /*
  * Takes a value: everything up to a blank or a sign that may follow. A backslash makes the next
  * character part of the value.
@@ -131,7 +126,7 @@ static bool take_value(struct expression *x, char buf[VALUE_LEN])
 
 	skip_blanks(x);
 	x->word_at = x->at;
-	for (char c; !ends_value(c = x->text[x->at]); x->at++) {
+	for (char c; (c = x->text[x->at]) && !strchr(" \t\n)&|", c); x->at++) {
 		if (c == '\\' && x->text[x->at + 1])
 			c = x->text[++x->at];
 		if (n + 1 == VALUE_LEN)
@@ -379,6 +374,8 @@ static bool parse_value_of_field(const struct expression *x, struct filter_node 
 	enum parse_error error;
 	double number;
 
+	node->field.of.key = f->key;
+	x->f->needs |= f->needs;
 	if (f->unit == FIELD_NAME)
 		return parse_name_of_field(x, node, value);
 	if (f->unit == FIELD_FLAG) {
@@ -492,16 +489,13 @@ static int with_device(struct expression *x, const char *word, int host, const c
 	return add_node(x, FILTER_AND, host, device);
 }
 
-static int host_condition(struct expression *x, const char *word, int n)
+static int host_condition(struct expression *x, const char *word, int n, char *value)
 {
 	struct filter_node *node = &x->f->nodes[n];
 	bool is_not = node->compare == FILTER_NE;
-	char value[VALUE_LEN], name[VALUE_LEN];
-	const char *device;
+	char name[VALUE_LEN];
+	const char *device = cut_device(value, name);
 
-	if (!take_value(x, value))
-		return -1;
-	device = cut_device(value, name);
 	if (!parse_host(x, word, node, value))
 		return -1;
 	if (!device)
@@ -511,13 +505,11 @@ static int host_condition(struct expression *x, const char *word, int n)
 	return n < 0 || !is_not ? n : add_node(x, FILTER_NOT, n, -1);
 }
 
-static bool parse_value(struct expression *x, const char *word, struct filter_node *node)
+static bool parse_value(struct expression *x, const char *word, struct filter_node *node,
+			char *value)
 {
-	char value[VALUE_LEN];
 	int port;
 
-	if (!take_value(x, value))
-		return false;
 	switch (node->op) {
 	case FILTER_PORT:
 		if (!parse_service(x, value + (value[0] == ':'), &port))
@@ -537,8 +529,10 @@ static bool parse_value(struct expression *x, const char *word, struct filter_no
 		return set_name(x, node, value, BBR_PROFILE_NAME_LEN);
 	case FILTER_MODE:
 		return parse_mode(x, node, value);
-	default:
+	case FILTER_REASON:
 		return parse_reason(x, node, value);
+	default:
+		return parse_value_of_field(x, node, known_field(x->known, word), value);
 	}
 }
 
@@ -546,6 +540,7 @@ static bool parse_value(struct expression *x, const char *word, struct filter_no
 static int word_condition(struct expression *x, const struct word *word)
 {
 	struct filter_node *node;
+	char value[VALUE_LEN];
 	int n;
 
 	if (word->needs_socket && !need_socket(x))
@@ -555,28 +550,11 @@ static int word_condition(struct expression *x, const struct word *word)
 		return -1;
 	node = &x->f->nodes[n];
 	node->is_remote = word->is_remote;
-	if (!take_compare(x, node, word->has_order))
+	if (!take_compare(x, node, word->has_order) || !take_value(x, value))
 		return -1;
 	if (word->op == FILTER_HOST)
-		return host_condition(x, word->word, n);
-	return parse_value(x, word->word, node) ? n : -1;
-}
-
-/* What follows the key of a field. */
-static int field_condition(struct expression *x, const struct field *f)
-{
-	int n = add_node(x, FILTER_FIELD, -1, -1);
-	struct filter_node *node;
-	char value[VALUE_LEN];
-
-	if (n < 0)
-		return -1;
-	node = &x->f->nodes[n];
-	node->field.of.key = f->key;
-	x->f->needs |= f->needs;
-	if (!take_compare(x, node, f->unit != FIELD_NAME && f->unit != FIELD_FLAG))
-		return -1;
-	return take_value(x, value) && parse_value_of_field(x, node, f, value) ? n : -1;
+		return host_condition(x, word->word, n, value);
+	return parse_value(x, word->word, node, value) ? n : -1;
 }
 
 /* An address or a port without a word before it: of either end. */
@@ -626,10 +604,11 @@ static int parse_condition(struct expression *x)
 	/* The first algorithm that has the field defines its values. */
 	if (peek(x, key))
 		f = known_field(x->known, key);
-	if (f) {
-		take(x, key);
-		return field_condition(x, f);
-	}
+	if (f && take(x, key))
+		return word_condition(x, &(struct word){ .word = f->key,
+							 .op = FILTER_FIELD,
+							 .has_order = f->unit != FIELD_NAME &&
+								      f->unit != FIELD_FLAG });
 	s = x->text + x->at;
 	if (isdigit((unsigned char)*s) || *s == '[' || *s == ':' || (*key && s[strlen(key)] == ':'))
 		return either_end_condition(x);
@@ -640,19 +619,9 @@ static int parse_condition(struct expression *x)
 
 static int parse_list(struct expression *x);
 
-static int parse_parentheses(struct expression *x)
-{
-	size_t open = x->word_at;
-	int inner = parse_list(x);
-
-	if (inner < 0 || take(x, ")"))
-		return inner;
-	refuse_at(x, open, "this parenthesis is not closed", "add \")\" after its last condition");
-	return -1;
-}
-
 static int parse_term(struct expression *x)
 {
+	size_t open;
 	int n;
 
 	if (x->depth == FILTER_DEPTH) {
@@ -664,7 +633,13 @@ static int parse_term(struct expression *x)
 		n = parse_term(x);
 		n = n < 0 ? -1 : add_node(x, FILTER_NOT, n, -1);
 	} else if (take(x, "(")) {
-		n = parse_parentheses(x);
+		open = x->word_at;
+		n = parse_list(x);
+		if (n >= 0 && !take(x, ")")) {
+			refuse_at(x, open, "this parenthesis is not closed",
+				  "add \")\" after its last condition");
+			n = -1;
+		}
 	} else {
 		n = parse_condition(x);
 	}
@@ -672,23 +647,18 @@ static int parse_term(struct expression *x)
 	return n;
 }
 
-static enum filter_op take_operator(struct expression *x)
-{
-	if (take(x, "||") || take(x, "|") || take(x, "or"))
-		return FILTER_OR;
-	(void)(take(x, "&&") || take(x, "&") || take(x, "and"));
-	return FILTER_AND; /* also if there is nothing */
-}
-
 static int parse_list(struct expression *x)
 {
 	int left = parse_term(x);
 
 	while (left >= 0 && !is_at_end(x) && x->text[x->at] != ')') {
-		enum filter_op op = take_operator(x);
-		int right = parse_term(x);
+		bool is_or = take(x, "||") || take(x, "|") || take(x, "or");
+		int right;
 
-		left = right < 0 ? -1 : add_node(x, op, left, right);
+		if (!is_or) /* "and", or nothing, which means the same */
+			(void)(take(x, "&&") || take(x, "&") || take(x, "and"));
+		right = parse_term(x);
+		left = right < 0 ? -1 : add_node(x, is_or ? FILTER_OR : FILTER_AND, left, right);
 	}
 	return left;
 }
@@ -795,16 +765,12 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 bool filter_parse_words(struct filter *f, int n, char **words, const struct filter_system *system,
 			const struct known *known)
 {
-	char *text AUTO_FREE = NULL;
-	size_t len = 1, at = 0;
+	char *text AUTO_FREE = mem_copy("");
 	bool is_parsed;
 	struct stat st;
 
 	for (int i = 0; i < n; i++)
-		len += strlen(words[i]) + 1;
-	text = mem_new(len, 1);
-	for (int i = 0; i < n; i++)
-		at += sprintf(text + at, "%s%s", i ? " " : "", words[i]);
+		text = mem_join(text, " ", words[i]);
 	is_parsed = filter_parse(f, text, system, known);
 	if (!is_parsed && !known->recording && n && !stat(words[0], &st) && S_ISREG(st.st_mode))
 		remedy("%s is a file; if it is a recording, name it with --read", words[0]);
