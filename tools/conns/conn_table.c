@@ -52,18 +52,6 @@ static void end_conn(struct conn_table *t, struct conn *c, __u64 time_ns)
 		free_history(t, c);
 }
 
-/* An earlier connection that still has the tuple has ended. */
-static void index_tuple(struct conn_table *t, struct conn *c)
-{
-	struct conn *before = find_tuple(t, &c->by_tuple);
-
-	if (before) {
-		end_conn(t, before, c->e.time_ns);
-		conn_map_remove(&t->by_tuple, &before->by_tuple);
-	}
-	mem_check(conn_map_add(&t->by_tuple, &c->by_tuple));
-}
-
 /* From now on events with this id belong to the row. */
 static void index_id(struct conn_table *t, struct conn *c, const struct conn_key *id)
 {
@@ -77,16 +65,20 @@ static struct conn *add(struct conn_table *t, const struct origin *origin,
 			const struct conn_key *id, const struct conn_key *tuple,
 			const struct bbr_event *e)
 {
-	struct conn *c;
+	struct conn *before = find_tuple(t, tuple), *c;
 
 	if (t->n == CONNS_MAX) {
 		t->no_row++;
 		return NULL;
 	}
+	if (before) { /* an earlier connection that still has the tuple has ended */
+		end_conn(t, before, e->time_ns);
+		conn_map_remove(&t->by_tuple, &before->by_tuple);
+	}
 	c = mem_new(1, sizeof(*c));
 	c->e = *e;
 	c->by_tuple = *tuple;
-	index_tuple(t, c);
+	mem_check(conn_map_add(&t->by_tuple, &c->by_tuple));
 	index_id(t, c, id);
 	c->algorithm = origin->algorithm;
 	memcpy(c->name, tuple->name, sizeof(c->name));
@@ -107,14 +99,6 @@ static void drop(struct conn_table *t, struct conn *c)
 	t->all[c->index]->index = c->index;
 	free_history(t, c);
 	free(c);
-}
-
-static void note_mode(struct conn *c, const struct bbr_event *before, const struct bbr_event *e)
-{
-	if (e->kind == BBR_EV_START || (e->kind == BBR_EV_MODE && e->to == e->mode))
-		c->mode_since_ns = e->time_ns;
-	else if (before && before->mode != e->mode)
-		c->mode_since_ns = 0; /* we were not told when */
 }
 
 static void set_mark(struct conn *c)
@@ -152,7 +136,10 @@ static void update(struct conn_table *t, struct conn *c, const struct origin *or
 	const char *profile = origin_profile(origin, e);
 
 	strcpy(c->profile, profile ? profile : "");
-	note_mode(c, is_new ? NULL : &before, e);
+	if (e->kind == BBR_EV_START || (e->kind == BBR_EV_MODE && e->to == e->mode))
+		c->mode_since_ns = e->time_ns;
+	else if (before.mode != e->mode)
+		c->mode_since_ns = 0; /* we were not told when */
 	if (!c->history && !is_new && says_more(c, e))
 		begin_history(t, c);
 	if (c->history)
@@ -252,17 +239,6 @@ void conn_table_begin_snapshot(struct conn_table *t, __u64 now_ns)
 	t->reading_ns = now_ns;
 }
 
-static void note_limits(struct conn *c, const struct bbr_snapshot *snap)
-{
-	__u32 busy = snap->busy_ticks - c->busy_ticks;
-
-	c->rwnd_share = busy ? (snap->rwnd_ticks - c->rwnd_ticks) / (double)busy : NAN;
-	c->sndbuf_share = busy ? (snap->sndbuf_ticks - c->sndbuf_ticks) / (double)busy : NAN;
-	c->busy_ticks = snap->busy_ticks;
-	c->rwnd_ticks = snap->rwnd_ticks;
-	c->sndbuf_ticks = snap->sndbuf_ticks;
-}
-
 void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 			      const struct bbr_snapshot *snap)
 {
@@ -271,6 +247,7 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 	const struct conn_key tuple = tuple_of(origin, e);
 	struct conn *c = find_tuple(t, &tuple);
 	bool is_new = false;
+	__u32 busy;
 
 	if (c && (c->ended_ns || (c->cookie && c->cookie != snap->cookie))) {
 		/* The event of its end may have been read before this older snapshot. */
@@ -292,7 +269,12 @@ void conn_table_note_snapshot(struct conn_table *t, const struct origin *origin,
 	c->places = snap->places;
 	c->mptcp_local_id = snap->mptcp_local_id;
 	c->mptcp_remote_id = snap->mptcp_remote_id;
-	note_limits(c, snap);
+	busy = snap->busy_ticks - c->busy_ticks;
+	c->rwnd_share = busy ? (snap->rwnd_ticks - c->rwnd_ticks) / (double)busy : NAN;
+	c->sndbuf_share = busy ? (snap->sndbuf_ticks - c->sndbuf_ticks) / (double)busy : NAN;
+	c->busy_ticks = snap->busy_ticks;
+	c->rwnd_ticks = snap->rwnd_ticks;
+	c->sndbuf_ticks = snap->sndbuf_ticks;
 	c->generation = t->generation;
 	if (is_new || e->time_ns >= c->e.time_ns)
 		update(t, c, origin, e, is_new);
