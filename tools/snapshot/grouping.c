@@ -144,17 +144,11 @@ static const char *known_path(void **tree, __u64 id,
 	return (*known)->path;
 }
 
-const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id)
+const char *grouping_cgroup(struct grouping *g, __u64 id)
 {
-	const char *path = known_path(&paths->found, id, cgroup_path);
+	const char *path = known_path(&g->cgroups, id, cgroup_path);
 
 	return path[0] ? path : NULL;
-}
-
-/* Length of the path's part at s. */
-static size_t part_len(const char *s)
-{
-	return strcspn(s, "/");
 }
 
 void service_of(char *buf, size_t size, const char *path)
@@ -163,9 +157,9 @@ void service_of(char *buf, size_t size, const char *path)
 	const char *last = "/", *unit = NULL;
 	size_t len = 1, unit_len = 0;
 
-	for (const char *s = path + 1; path[0] && *s; s += part_len(s), s += *s == '/') {
+	for (const char *s = path + 1; path[0] && *s; s += strcspn(s, "/"), s += *s == '/') {
 		last = s;
-		len = part_len(s);
+		len = strcspn(s, "/");
 		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 			size_t end = strlen(units[i]);
 
@@ -216,19 +210,6 @@ unsigned int remote_prefix(__u32 prefix[4], const __u32 addr[4])
 	return len;
 }
 
-static void label_process(char *label, const struct grouping *g, __u64 inode)
-{
-	size_t n;
-	const struct owner *owner = owners_of(&g->owners, inode, &n);
-
-	if (!owner)
-		strcpy(label, "no process");
-	else if (g->has_no_pids)
-		strcpy(label, owner->name);
-	else
-		sprintf(label, "%s[%u]", owner->name, owner->pid);
-}
-
 static void find_netns(__u64 inode, char *name, size_t size)
 {
 	if (!netns_name(inode, name))
@@ -237,20 +218,28 @@ static void find_netns(__u64 inode, char *name, size_t size)
 
 void group_label(char label[GROUP_LABEL_LEN], struct grouping *g, const struct group_member *m)
 {
+	const struct owner *owner;
 	const char *path;
 	unsigned int len;
 	__u32 prefix[4];
+	size_t n;
 
 	switch (g->by) {
 	case BY_CGROUP:
-		path = cgroup_paths_get(&g->cgroups, m->cgroup);
+		path = grouping_cgroup(g, m->cgroup);
 		if (path)
 			snprintf(label, GROUP_LABEL_LEN, "%s", path);
 		else
 			sprintf(label, "unreachable:%llx", m->cgroup);
 		break;
 	case BY_PROCESS:
-		label_process(label, g, m->inode);
+		owner = owners_of(&g->owners, m->inode, &n);
+		if (!owner)
+			strcpy(label, "no process");
+		else if (g->has_no_pids)
+			strcpy(label, owner->name);
+		else
+			sprintf(label, "%s[%u]", owner->name, owner->pid);
 		break;
 	case BY_PREFIX:
 		len = remote_prefix(prefix, m->raddr);
@@ -276,7 +265,7 @@ void grouping_read(struct grouping *g)
 void grouping_free(struct grouping *g)
 {
 	owners_free(&g->owners);
-	tdestroy(g->cgroups.found, free);
+	tdestroy(g->cgroups, free);
 	tdestroy(g->netns, free);
 }
 
@@ -380,12 +369,8 @@ bool option_largest(const char *option, const char *s, void *to)
 {
 	__u64 *n = to;
 
-	if (!option_count(option, s, n))
-		return false;
-	if (*n <= GROUPS_MOST)
-		return true;
-	err("%s %s: must be 1 to %d", option, s, GROUPS_MOST);
-	return false;
+	return option_count(option, s, n) &&
+	       (*n <= GROUPS_MOST || err_value(option, s, "must be 1 to 1000"));
 }
 
 const char *group_shown(const struct group *g)

@@ -36,19 +36,6 @@ void owners_read(struct owners *o);
 const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
 
 /*
- * Paths of cgroups by their ids, each looked up once.
- */
-struct cgroup_paths {
-	void *found; /* a tree of search.h */
-};
-
-/*
- * The path below the cgroup2 mount; NULL if there is no cgroup with this id any more. Valid until
- * grouping_free().
- */
-const char *cgroup_paths_get(struct cgroup_paths *paths, __u64 id);
-
-/*
  * What a cgroup runs, in a word: "nginx" of "/system.slice/nginx.service". It is the last unit of
  * systemd in the path, or else the path's last part; "/" of the root.
  */
@@ -82,8 +69,8 @@ struct grouping {
 	enum group_by by;
 	bool has_no_pids; /* all processes of a name are one group */
 	struct owners owners; /* of BY_PROCESS */
-	struct cgroup_paths cgroups;
-	void *netns; /* names by inode number, a tree of search.h */
+	void *cgroups; /* paths by id, each looked up once, a tree of search.h */
+	void *netns; /* names by inode number, the same */
 };
 
 /* What decides to which group a connection belongs. */
@@ -99,6 +86,11 @@ struct group_member {
 /* Before labels are asked for, and again when processes and namespaces may have changed. */
 void grouping_read(struct grouping *g);
 void group_label(char label[GROUP_LABEL_LEN], struct grouping *g, const struct group_member *m);
+/*
+ * The path of a cgroup below the cgroup2 mount; NULL if there is none with this id any more. Valid
+ * until grouping_free().
+ */
+const char *grouping_cgroup(struct grouping *g, __u64 id);
 void grouping_free(struct grouping *g);
 
 /* The network of a remote address: /24 or, for IPv6, /64. Returns its length for format_prefix(). */

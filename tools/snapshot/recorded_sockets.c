@@ -92,22 +92,6 @@ static bool note_event(void *ctx, const struct origin *origin, const struct bbr_
 	return true;
 }
 
-static int read_all(struct recorded *r)
-{
-	int ret = EXIT_DONE;
-	bool idle;
-
-	while (!ret && !r->is_past && !event_source_is_over(&r->source))
-		ret = event_source_poll(&r->source, 0, &idle);
-	if (!ret && r->left_out)
-		err("%llu events are left out: more than %u connections were open at once",
-		    r->left_out, RECORDED_CONNS_MAX);
-	if (!ret && r->of_no_origin)
-		err("%llu events are left out: a run has more than %d instances", r->of_no_origin,
-		    RECORDED_ORIGINS_MAX);
-	return ret;
-}
-
 int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 {
 	const struct watch_config config = {
@@ -116,6 +100,7 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 		.ctx = r,
 		.read = file,
 	};
+	bool idle;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
@@ -123,10 +108,19 @@ int recorded_open(struct recorded *r, const char *file, __u64 at_ns)
 	ret = event_source_open(&r->source, &config);
 	if (ret)
 		return ret;
-	ret = read_all(r);
-	if (ret)
+	while (!ret && !r->is_past && !event_source_is_over(&r->source))
+		ret = event_source_poll(&r->source, 0, &idle);
+	if (ret) {
 		recorded_close(r);
-	return ret;
+		return ret;
+	}
+	if (r->left_out)
+		err("%llu events are left out: more than %u connections were open at once",
+		    r->left_out, RECORDED_CONNS_MAX);
+	if (r->of_no_origin)
+		err("%llu events are left out: a run has more than %d instances", r->of_no_origin,
+		    RECORDED_ORIGINS_MAX);
+	return EXIT_DONE;
 }
 
 void recorded_for_each(const struct recorded *r, sockets_handler handle, void *ctx)

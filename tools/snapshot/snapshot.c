@@ -27,7 +27,7 @@
 #define OUTPUT_BUFFER (256 << 10)
 
 struct taking {
-	bool json, no_header, oneline, processes, with_cgroup, summed;
+	bool json, no_header, summed;
 	const char *netns, *read;
 	__u64 at_ns; /* 0: the end of the recording */
 	struct value_list names;
@@ -115,22 +115,6 @@ static int take_recorded(struct taking *t)
 	return EXIT_DONE;
 }
 
-static void say_unseen(const struct taking *t, const char *name, __u32 users)
-{
-	struct json j;
-
-	err("%s: %u user%s not shown: in network namespaces that cannot be found from here, or "
-	    "without a connection",
-	    name, users, users == 1 ? " is" : "s are");
-	if (!t->json)
-		return;
-	json_begin(&j, stdout);
-	json_add_string(&j, "event", "unseen");
-	json_add_string(&j, "instance", name);
-	json_add_int(&j, "users_unseen", users);
-	json_end(&j);
-}
-
 /*
  * Says what was not read: users of the instances that were asked for. That is a failure where
  * another place would show them, and none if only sockets keep their namespace.
@@ -138,13 +122,24 @@ static void say_unseen(const struct taking *t, const char *name, __u32 users)
 static int report_unseen(const struct taking *t, const struct sockets *sockets)
 {
 	bool is_failure = false;
+	struct json j;
 
 	for (int i = 0; i < sockets->n_instances; i++) {
-		const struct sockets_instance *inst = &sockets->instances[i];
+		const char *name = sockets->instances[i].origin.name;
+		__u32 users = sockets->instances[i].unseen;
 
-		if (!inst->unseen || !names_have(&t->names, inst->origin.name))
+		if (!users || !names_have(&t->names, name))
 			continue;
-		say_unseen(t, inst->origin.name, inst->unseen);
+		err("%s: %u user%s not shown: in network namespaces that cannot be found from "
+		    "here, or without a connection",
+		    name, users, users == 1 ? " is" : "s are");
+		if (t->json) {
+			json_begin(&j, stdout);
+			json_add_string(&j, "event", "unseen");
+			json_add_string(&j, "instance", name);
+			json_add_int(&j, "users_unseen", users);
+			json_end(&j);
+		}
 		is_failure = sockets->has_unseen_netns;
 	}
 	if (!is_failure)
@@ -178,18 +173,14 @@ static void prepare(struct taking *t)
 	struct stat st;
 
 	t->style.colour = isatty(STDOUT_FILENO) && wants_colour();
-	t->style.oneline = t->oneline;
 	/* Connections of our own namespace do not show it. With --netns or --read, none does. */
 	if (!t->netns && !t->read && !stat(NETNS_OWN, &st))
 		t->style.own_netns = st.st_ino;
 	t->is_seen = mem_new(t->names.n, sizeof(*t->is_seen));
 	grouping_read(&t->summary.grouping);
-	if (t->processes && t->summary.grouping.by != BY_PROCESS)
+	if (t->style.with_processes && t->summary.grouping.by != BY_PROCESS)
 		owners_read(&t->summary.grouping.owners);
-	if (t->processes)
-		t->style.owners = &t->summary.grouping.owners;
-	if (t->with_cgroup)
-		t->style.cgroups = &t->summary.grouping.cgroups;
+	t->style.grouping = &t->summary.grouping;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	interrupt_catch();
 }
@@ -247,27 +238,18 @@ static bool find_device(void *ctx, const char *option, const char *name,
 	return *n;
 }
 
-static bool parse_order(struct taking *t, const struct known *known)
-{
-	bool is_order;
-
-	if (!t->summary.grouping.by)
-		return sort_parse(&t->order, t->sort, known);
-	is_order = summary_sort(&t->summary, t->sort);
-	t->summary.ascending ^= t->order.reverse;
-	return is_order;
-}
-
 static int parse_request(struct taking *t, int argc, char **argv)
 {
 	const struct filter_system system = { cgroup_id, find_device, t };
 	const struct known known = { t->read, recording_described };
+	bool is_right = filter_parse_words(&t->filter, argc, argv, &system, &known) &&
+			filter_add_names(&t->filter, t->names.arg, t->names.n);
 
-	return filter_parse_words(&t->filter, argc, argv, &system, &known) &&
-			       filter_add_names(&t->filter, t->names.arg, t->names.n) &&
-			       (!t->sort || parse_order(t, &known)) ?
-		       EXIT_DONE :
-		       EXIT_USAGE;
+	if (is_right && t->sort)
+		is_right = t->summary.grouping.by ? summary_sort(&t->summary, t->sort) :
+						    sort_parse(&t->order, t->sort, &known);
+	t->summary.ascending ^= t->sort && t->order.reverse;
+	return is_right ? EXIT_DONE : EXIT_USAGE;
 }
 
 /* Refuses options that do not go together. */
@@ -277,8 +259,8 @@ static int check_options(const struct taking *t)
 	static const char leave_away[] = "remove it, or --read";
 
 	const struct conflict conflicts[] = {
-		{ t->read && t->processes, "--processes", not_recorded, leave_away },
-		{ t->read && t->with_cgroup, "--cgroup", not_recorded, leave_away },
+		{ t->read && t->style.with_processes, "--processes", not_recorded, leave_away },
+		{ t->read && t->style.with_cgroup, "--cgroup", not_recorded, leave_away },
 		{ t->read && t->netns, "--netns",
 		  "it belongs to this machine, and the recording may come from another",
 		  leave_away },
@@ -304,12 +286,12 @@ static int check_options(const struct taking *t)
 
 static const struct option_def options[] = {
 	{ "json", 'j', NULL, option_flag, MEMBER(json), "print one JSON object per line" },
-	{ "oneline", 'O', NULL, option_flag, MEMBER(oneline),
+	{ "oneline", 'O', NULL, option_flag, MEMBER(style.oneline),
 	  "print addresses and state on one line" },
 	{ "no-header", 'H', NULL, option_flag, MEMBER(no_header), "print no header line" },
-	{ "processes", 'p', NULL, option_flag, MEMBER(processes),
+	{ "processes", 'p', NULL, option_flag, MEMBER(style.with_processes),
 	  "show the processes that have the socket open" },
-	{ "cgroup", 0, NULL, option_flag, MEMBER(with_cgroup),
+	{ "cgroup", 0, NULL, option_flag, MEMBER(style.with_cgroup),
 	  "show the path of the socket's cgroup" },
 	{ "netns", 'N', "NAME", option_text, MEMBER(netns), "only this network namespace" },
 	{ "name", 0, "NAME", option_append, MEMBER(names),

@@ -54,8 +54,8 @@ struct snapshot_style {
 	bool colour;
 	bool oneline; /* like ss -O: the state on the line of the addresses */
 	__u32 own_netns; /* connections of this namespace do not show it; 0: none do */
-	struct owners *owners; /* NULL: not asked for */
-	struct cgroup_paths *cgroups; /* NULL: not asked for */
+	bool with_processes, with_cgroup;
+	struct grouping *grouping; /* has them */
 };
 
 void snapshot_print_header(FILE *out);

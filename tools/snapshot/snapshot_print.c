@@ -85,10 +85,10 @@ static const char *name_of(const struct owner *owner)
 }
 
 /* The same for the path of a cgroup; NULL: it is not there any more. */
-static const char *path_of(struct cgroup_paths *paths, __u64 id)
+static const char *path_of(struct grouping *grouping, __u64 id)
 {
 	static char shown[PATH_MAX];
-	const char *path = cgroup_paths_get(paths, id);
+	const char *path = grouping_cgroup(grouping, id);
 
 	snprintf(shown, sizeof(shown), "%s", path ? path : "");
 	text_tame(shown, sizeof(shown), "");
@@ -107,16 +107,6 @@ static void print_owners(FILE *out, const struct owners *owners, __u64 inode)
 		fprintf(out, "%s(\"%s\",pid=%u,fd=%u)", i ? "," : "", name_of(&owner[i]),
 			owner[i].pid, owner[i].fd);
 	fputc(')', out);
-}
-
-static void print_cgroup(FILE *out, struct cgroup_paths *paths, __u64 id)
-{
-	const char *path = path_of(paths, id);
-
-	if (path)
-		fprintf(out, " cgroup:%s", path);
-	else
-		fprintf(out, " cgroup:unreachable:%llx", id); /* as ss prints it */
 }
 
 /* As ss -ti prints it; the shares are of the time in which the connection was busy. */
@@ -138,51 +128,34 @@ static void print_limits(FILE *out, const struct bbr_snapshot *s)
 				100.0 * limits[i].ticks / s->busy_ticks);
 }
 
-static void print_origin(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
+void snapshot_print_text(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
 {
-	const char *profile = origin_profile(c->origin, &c->state->event);
+	const struct bbr_snapshot *s = c->state;
+	const char *profile, *path;
 
-	fprintf(out, " instance:%s", c->origin->name);
-	if (profile)
-		fprintf(out, " profile:%s", profile);
-	if (style->own_netns && c->state->event.netns != style->own_netns)
-		fprintf(out, " netns:%u", c->state->event.netns);
-}
-
-/* What it is besides a connection: nothing for most. */
-static void print_places(FILE *out, const struct bbr_snapshot *s)
-{
+	print_columns(out, c);
+	if (style->with_processes)
+		print_owners(out, &style->grouping->owners, s->inode);
+	fputs(style->oneline ? " " : "\n\t ", out);
+	event_print_state(out, style->colour, c->origin->algorithm, &s->event);
+	print_limits(out, s);
 	if (s->places & BBR_PLACE_MPTCP)
 		fprintf(out, " mptcp:%x(id:%u/%u)", s->mptcp_token, s->mptcp_local_id,
 			s->mptcp_remote_id);
 	if (s->places & BBR_PLACE_SOCKMAP)
 		fputs(" sockmap", out);
-}
-
-void snapshot_print_text(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
-{
-	print_columns(out, c);
-	if (style->owners)
-		print_owners(out, style->owners, c->state->inode);
-	fputs(style->oneline ? " " : "\n\t ", out);
-	event_print_state(out, style->colour, c->origin->algorithm, &c->state->event);
-	print_limits(out, c->state);
-	print_places(out, c->state);
-	print_origin(out, style, c);
-	if (style->cgroups)
-		print_cgroup(out, style->cgroups, c->state->cgroup);
+	fprintf(out, " instance:%s", c->origin->name);
+	profile = origin_profile(c->origin, &s->event);
+	if (profile)
+		fprintf(out, " profile:%s", profile);
+	if (style->own_netns && s->event.netns != style->own_netns)
+		fprintf(out, " netns:%u", s->event.netns);
+	path = style->with_cgroup ? path_of(style->grouping, s->cgroup) : NULL;
+	if (path)
+		fprintf(out, " cgroup:%s", path);
+	else if (style->with_cgroup)
+		fprintf(out, " cgroup:unreachable:%llx", s->cgroup); /* as ss prints it */
 	fputc('\n', out);
-}
-
-static void add_socket(struct json *j, const struct snapshot *c)
-{
-	const struct bbr_snapshot *s = c->state;
-
-	json_add_string(j, "state", c->is_recorded ? NULL : tcp_state_name(s->state));
-#define X(key, has, value) json_add_int_if(j, #key, !c->is_recorded && (has), value);
-	SOCKET_NUMBERS(X)
-#undef X
-	json_add_bool_if(j, "sockmap", !c->is_recorded, s->places & BBR_PLACE_SOCKMAP);
 }
 
 static void add_processes(struct json *j, const struct owners *owners, __u64 inode)
@@ -203,14 +176,19 @@ static void add_processes(struct json *j, const struct owners *owners, __u64 ino
 
 void snapshot_print_json(FILE *out, const struct snapshot_style *style, const struct snapshot *c)
 {
+	const struct bbr_snapshot *s = c->state;
 	struct json line;
 
 	json_begin(&line, out);
-	event_add_json(&line, c->origin, NULL, &c->state->event);
-	add_socket(&line, c);
-	if (style->owners)
-		add_processes(&line, style->owners, c->state->inode);
-	if (style->cgroups)
-		json_add_string(&line, "cgroup", path_of(style->cgroups, c->state->cgroup));
+	event_add_json(&line, c->origin, NULL, &s->event);
+	json_add_string(&line, "state", c->is_recorded ? NULL : tcp_state_name(s->state));
+#define X(key, has, value) json_add_int_if(&line, #key, !c->is_recorded && (has), value);
+	SOCKET_NUMBERS(X)
+#undef X
+	json_add_bool_if(&line, "sockmap", !c->is_recorded, s->places & BBR_PLACE_SOCKMAP);
+	if (style->with_processes)
+		add_processes(&line, &style->grouping->owners, s->inode);
+	if (style->with_cgroup)
+		json_add_string(&line, "cgroup", path_of(style->grouping, s->cgroup));
 	json_end(&line);
 }

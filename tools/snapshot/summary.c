@@ -87,26 +87,24 @@ static struct summary_group *line_of(struct summary *s, const struct snapshot *c
 	return line;
 }
 
-static struct summary_group *group_of(struct summary *s, const struct snapshot *c)
-{
-	const struct group_member member = { .raddr = c->state->event.raddr,
-					     .cgroup = c->state->cgroup,
-					     .inode = c->state->inode,
-					     .netns = c->state->event.netns,
-					     .is_recorded = c->is_recorded };
-	char label[GROUP_LABEL_LEN];
-
-	group_label(label, &s->grouping, &member);
-	return groups_get(&s->groups, label);
-}
-
 void summary_add(struct summary *s, const struct snapshot *c)
 {
 	const struct bbr_event *e = &c->state->event;
+	const struct group_member member = { .raddr = e->raddr,
+					     .cgroup = c->state->cgroup,
+					     .inode = c->state->inode,
+					     .netns = e->netns,
+					     .is_recorded = c->is_recorded };
+	char label[GROUP_LABEL_LEN];
 	struct summary_group *g;
 
 	s->groups.size = sizeof(*g);
-	g = s->grouping.by ? group_of(s, c) : line_of(s, c);
+	if (s->grouping.by) {
+		group_label(label, &s->grouping, &member);
+		g = groups_get(&s->groups, label);
+	} else {
+		g = line_of(s, c);
+	}
 	g->is_recorded = c->is_recorded;
 #define X(key, is_of_socket, value) g->sum[SUM_##key] += value;
 	SUMS(X)
@@ -182,31 +180,21 @@ static void print_text(FILE *out, const struct summary_group *g, enum group_by b
 		s[SUM_inflight], s[SUM_bytes_sent], retrans, rwnd, sndbuf, group_shown(&g->group));
 }
 
-static void print_header(FILE *out, enum group_by by)
+void summary_print(FILE *out, struct summary *s, bool json)
 {
+	__u64 largest = s->largest ? s->largest : GROUPS_LARGEST;
+	enum group_by by = s->grouping.by;
 	const char *what = group_by_names[by];
 
-	if (by)
+	groups_sort(&s->groups, compare_groups, s, by ? largest : 0, add_group);
+	if (!json && by)
 		fprintf(out, "%11s %10s %8s %14s %7s %6s %6s %c%s\n", "Connections", "Sum-of-bw",
 			"Inflight", "Bytes-sent", "Retrans", "Rwnd", "Sndbuf", *what - 'a' + 'A',
 			what + 1);
-	else
+	else if (!json)
 		fprintf(out, "%-15s %-15s %-9s %11s %10s %10s %15s %15s %13s\n", "Instance",
 			"Profile", "Mode", "Connections", "Sum-of-bw", "Inflight", "Bytes-sent",
 			"Bytes-acked", "Bytes-retrans");
-}
-
-void summary_print(FILE *out, struct summary *s, bool json)
-{
-	enum group_by by = s->grouping.by;
-
-	groups_sort(&s->groups, compare_groups, s,
-		    !by	       ? 0 :
-		    s->largest ? s->largest :
-				 GROUPS_LARGEST,
-		    add_group);
-	if (!json)
-		print_header(out, by);
 	for (size_t i = 0; i < s->groups.n; i++)
 		(json ? print_json : print_text)(out, s->groups.list[i], by);
 }

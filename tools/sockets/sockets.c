@@ -28,19 +28,6 @@ struct reading {
 	bool enough;
 };
 
-/* Loads it again, for the kernel's reasons. */
-static void explain(const struct snapshot_program_type *type)
-{
-	char *log AUTO_FREE = calloc(1, LOG_SIZE);
-	struct snapshot_program p;
-
-	if (!log)
-		return;
-	if (!type->load(&p, log, LOG_SIZE))
-		type->unload(&p);
-	note("%s", log);
-}
-
 static void unload(struct sockets *s, size_t i)
 {
 	if (s->programs[i].skel)
@@ -49,44 +36,32 @@ static void unload(struct sockets *s, size_t i)
 
 static int load(struct sockets *s, size_t i)
 {
+	const struct snapshot_program_type *type = &snapshot_programs[i];
 	struct snapshot_program *p = &s->programs[i];
-	int error = snapshot_programs[i].load(p, NULL, 0);
+	int error = type->load(p, NULL, 0);
+	char *log AUTO_FREE = NULL;
 
-	if (error)
-		explain(&snapshot_programs[i]);
-	else
+	if (!error) {
 		error = iterator_run(p->find_ops_fd);
-	if (error) {
-		unload(s, i);
-		err_bpf(error, "the kernel refused the BPF program that reads sockets");
-		remedy("-v shows the kernel's reasons");
-		return EXIT_REFUSED;
+	} else {
+		log = calloc(1, LOG_SIZE);
+		/* Loads it again, for the kernel's reasons. */
+		if (log && !type->load(p, log, LOG_SIZE))
+			type->unload(p);
+		if (log)
+			note("%s", log);
 	}
-	return EXIT_DONE;
-}
-
-/* Loads the program of another algorithm, if that is the kernel's own bbr. Exit status. */
-static int load_other(struct sockets *s)
-{
-	for (size_t i = 1; i < n_algorithms; i++) {
-		int ret = algorithms[i]->kernel_member ? load(s, i) : EXIT_DONE;
-
-		if (ret)
-			return ret;
-		if (!s->programs[i].skel)
-			continue;
-		if (s->programs[i].layout->kernel_bbr == KERNEL_BBR_IS_KNOWN) {
-			s->kernel_bbr.algorithm = algorithms[i];
-			return EXIT_DONE;
-		}
-		unload(s, i);
-	}
-	return EXIT_DONE;
+	if (!error)
+		return EXIT_DONE;
+	unload(s, i);
+	err_bpf(error, "the kernel refused the BPF program that reads sockets");
+	remedy("-v shows the kernel's reasons");
+	return EXIT_REFUSED;
 }
 
 /*
  * Loads the program of the first algorithm, which is mainline's. It is always loaded, because it
- * also reads the kernel's own bbr.
+ * also reads the kernel's own bbr. If that is another algorithm, loads the program of that one.
  */
 static int load_first(struct sockets *s)
 {
@@ -98,7 +73,21 @@ static int load_first(struct sockets *s)
 	if (ret)
 		return ret;
 	instance_know_layout(s->programs[0].layout);
-	return s->programs[0].layout->kernel_bbr == KERNEL_BBR_IS_OTHER ? load_other(s) : EXIT_DONE;
+	if (s->programs[0].layout->kernel_bbr != KERNEL_BBR_IS_OTHER)
+		return EXIT_DONE;
+	for (size_t i = 1; i < n_algorithms; i++) {
+		if (!algorithms[i]->kernel_member)
+			continue;
+		ret = load(s, i);
+		if (ret)
+			return ret;
+		if (s->programs[i].layout->kernel_bbr == KERNEL_BBR_IS_KNOWN) {
+			s->kernel_bbr.algorithm = algorithms[i];
+			return EXIT_DONE;
+		}
+		unload(s, i);
+	}
+	return EXIT_DONE;
 }
 
 int sockets_open(struct sockets *s)
@@ -214,47 +203,35 @@ static int tell_program(const struct sockets *s, size_t i)
 	return iterator_run(p->find_ops_fd);
 }
 
-/* Lets each program show the next one the sockets that are not of its own algorithm. */
-static int chain_programs(const struct sockets *s)
-{
-	const struct snapshot_program *last = NULL;
-	static const __u32 key;
-	int error = 0;
-
-	for (size_t i = 0; i < n_algorithms && !error; i++) {
-		const struct snapshot_program *p = &s->programs[i];
-
-		if (!p->skel)
-			continue;
-		if (last && bpf_map_update_elem(last->next_fd, &key, &p->snapshot_prog_fd, BPF_ANY))
-			error = -errno;
-		last = p;
-	}
-	return error;
-}
-
 /*
- * Loads the programs of algorithms that only now have an instance, and tells each program. Returns
- * an exit status.
+ * Loads the programs of algorithms that only now have an instance, tells each program, and lets it
+ * show the next one the sockets that are not of its own algorithm. Returns an exit status.
  */
 static int prepare_programs(struct sockets *s)
 {
-	int ret, error;
+	const struct snapshot_program *last = NULL;
+	static const __u32 key;
 
 	for (int k = 0; k < s->n_instances; k++) {
 		size_t i = algorithm_index(s->instances[k].origin.algorithm);
+		int ret = s->programs[i].skel ? EXIT_DONE : load(s, i);
 
-		ret = s->programs[i].skel ? EXIT_DONE : load(s, i);
 		if (ret)
 			return ret;
 	}
 	for (size_t i = 0; i < n_algorithms; i++) {
-		error = s->programs[i].skel ? tell_program(s, i) : 0;
+		const struct snapshot_program *p = &s->programs[i];
+		int error = p->skel ? tell_program(s, i) : 0;
+
 		if (error)
 			return err_bpf(error, "cannot list instances");
+		if (!p->skel)
+			continue;
+		if (last && bpf_map_update_elem(last->next_fd, &key, &p->snapshot_prog_fd, BPF_ANY))
+			return err_bpf(-errno, "cannot link the programs that read sockets");
+		last = p;
 	}
-	error = chain_programs(s);
-	return error ? err_bpf(error, "cannot link the programs that read sockets") : EXIT_DONE;
+	return EXIT_DONE;
 }
 
 /* Hands on whole records; returns how many bytes it has used, -1: that is enough. */
@@ -401,23 +378,20 @@ void sockets_note_name(const struct origin *origin, const struct value_list *nam
 		is_seen[i] |= !strcmp(names->arg[i], origin->name);
 }
 
-static int check_name(const char *name)
+int sockets_check_names(const struct value_list *names, const bool *is_seen)
 {
 	const struct algorithm *algorithm;
 	struct instance inst;
-
-	if (strcmp(name, KERNEL_BBR))
-		return instance_get(name, &inst);
-	return kernel_bbr_find(&algorithm) == -EPROTONOSUPPORT ? kernel_bbr_refuse() : EXIT_DONE;
-}
-
-int sockets_check_names(const struct value_list *names, const bool *is_seen)
-{
 	int ret = EXIT_DONE;
 
-	for (int i = 0; i < names->n && !ret; i++)
-		if (!is_seen[i])
-			ret = check_name(names->arg[i]);
+	for (int i = 0; i < names->n && !ret; i++) {
+		if (is_seen[i])
+			continue;
+		if (strcmp(names->arg[i], KERNEL_BBR))
+			ret = instance_get(names->arg[i], &inst);
+		else if (kernel_bbr_find(&algorithm) == -EPROTONOSUPPORT)
+			ret = kernel_bbr_refuse();
+	}
 	return ret;
 }
 

@@ -87,11 +87,9 @@ static bool option_interval(const char *option, const char *value, void *to)
 {
 	__u64 *ns = to;
 
-	if (!option_time(option, value, to))
-		return false;
-	if (*ns >= INTERVAL_MIN_NS && *ns <= 3600 * NS_PER_S)
-		return true;
-	return err_value(option, value, "must be 100ms to 3600s");
+	return option_time(option, value, to) &&
+	       ((*ns >= INTERVAL_MIN_NS && *ns <= 3600 * NS_PER_S) ||
+		err_value(option, value, "must be 100ms to 3600s"));
 }
 
 /* As for snapshot: from the lowest, or with a "-" from the highest. */
@@ -111,12 +109,8 @@ static bool option_width(const char *option, const char *value, void *to)
 {
 	__u64 *width = to;
 
-	if (!option_count(option, value, to))
-		return false;
-	if (*width >= SCREEN_MIN_WIDTH && *width <= 1000)
-		return true;
-	err("%s %s: must be %d to 1000", option, value, SCREEN_MIN_WIDTH);
-	return false;
+	return option_count(option, value, to) && ((*width >= SCREEN_MIN_WIDTH && *width <= 1000) ||
+						   err_value(option, value, "must be 40 to 1000"));
 }
 
 #define OPTION(member) offsetof(struct top, member)
@@ -260,36 +254,28 @@ static bool note_socket(void *ctx, const struct origin *origin, const struct bbr
 	return t->is_reading;
 }
 
-/* Only who asks for processes pays for them. */
-static bool wants_processes(const struct view *v)
-{
-	return v->grouping.by == BY_PROCESS || v->sort == COL_PROCESS ||
-	       column_is_chosen(&v->choice, COL_PROCESS);
-}
-
-static void name_row(struct view *v, struct conn *c)
-{
-	const char *path = c->service[0] ? NULL : cgroup_paths_get(&v->grouping.cgroups, c->cgroup);
-	const struct owner *owner;
-	size_t n;
-
-	if (path)
-		service_of(c->service, sizeof(c->service), path);
-	owner = owners_of(&v->grouping.owners, c->inode, &n);
-	if (owner)
-		snprintf(c->process, sizeof(c->process), "%s[%u]", owner->name, owner->pid);
-}
-
 void top_read_names(struct top *t)
 {
 	struct view *v = &t->view;
 
 	grouping_read(&v->grouping);
-	if (wants_processes(v) && v->grouping.by != BY_PROCESS)
+	/* Only who asks for processes pays for them. */
+	if (v->grouping.by != BY_PROCESS &&
+	    (v->sort == COL_PROCESS || column_is_chosen(&v->choice, COL_PROCESS)))
 		owners_read(&v->grouping.owners);
-	for (__u32 i = 0; i < t->table.n; i++)
-		if (t->table.all[i]->cookie)
-			name_row(v, t->table.all[i]);
+	for (__u32 i = 0; i < t->table.n; i++) {
+		struct conn *c = t->table.all[i];
+		bool is_named = !c->cookie || c->service[0];
+		const char *path = is_named ? NULL : grouping_cgroup(&v->grouping, c->cgroup);
+		const struct owner *owner;
+		size_t n;
+
+		if (path)
+			service_of(c->service, sizeof(c->service), path);
+		owner = c->cookie ? owners_of(&v->grouping.owners, c->inode, &n) : NULL;
+		if (owner)
+			snprintf(c->process, sizeof(c->process), "%s[%u]", owner->name, owner->pid);
+	}
 }
 
 /* Reads connections without events, unless the last reading was a moment ago. */
