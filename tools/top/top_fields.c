@@ -113,6 +113,8 @@ static bool is_shown(const struct field *f, const struct conn *c)
 		f->text_if.key ? field_find(c->algorithm, f->text_if.key) : NULL;
 	__u64 value;
 
+	if (!f->page && !f->text)
+		return false;
 	if (f->unit == FIELD_FLAG && !(field_value(f, &c->e, &value) && value))
 		return false;
 	return !condition || (field_value(condition, &c->e, &value) && value >= f->text_if.least);
@@ -135,13 +137,6 @@ static void add_field(FILE *out, const struct field *f, const struct conn *c)
 	}
 }
 
-static int place_of(const struct field *f)
-{
-	if (!f->page && !f->text)
-		return -1;
-	return f->page_order ? f->page_order : PAGE_RECOVERY - 1;
-}
-
 void top_fields(FILE *out, const struct conn *c, __u64 now_ns)
 {
 	const struct algorithm *a = c->algorithm;
@@ -149,8 +144,9 @@ void top_fields(FILE *out, const struct conn *c, __u64 now_ns)
 	add_mode(out, c, now_ns);
 	for (int place = 0; place < PAGE_END; place++) {
 		add_common(out, c, place);
-		for (int i = 0; i < a->n_fields; i++)
-			if (place_of(&a->fields[i]) == place && is_shown(&a->fields[i], c))
-				add_field(out, &a->fields[i], c);
+		for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++)
+			if ((f->page_order ? f->page_order : PAGE_RECOVERY - 1) == place &&
+			    is_shown(f, c))
+				add_field(out, f, c);
 	}
 }

@@ -145,17 +145,6 @@ static int needed(enum column column, const struct row *rows, size_t n_rows)
 	return widest;
 }
 
-/* True if any of these rows has such a column. Without rows, the first algorithm counts. */
-static bool has_own(struct column_def *def, const struct row *rows, size_t n_rows)
-{
-	if (!n_rows)
-		return field_find(algorithms[0], def->name);
-	for (size_t i = 0; i < n_rows; i++)
-		if (rows[i].conn && field_of(&def->field, rows[i].conn->algorithm))
-			return true;
-	return false;
-}
-
 /* True if only some rows have it: of an algorithm, or of a socket that was read. */
 static bool is_optional(enum column c)
 {
@@ -163,15 +152,21 @@ static bool is_optional(enum column c)
 	       c == COL_MPTCP;
 }
 
-static bool has_column(enum column c, const struct row *rows, size_t n_rows)
+/* True if any of these rows has it. Without rows, what the first algorithm has counts. */
+static bool has_column(enum column column, const struct row *rows, size_t n_rows)
 {
-	if (column_def(c)->own)
-		return has_own(column_def(c), rows, n_rows);
-	for (size_t i = 0; i < n_rows; i++)
-		if (!rows[i].conn || (c == COL_SERVICE ? rows[i].conn->service[0] :
-							 !isnan(column_value(c, &rows[i]))))
+	struct column_def *def = column_def(column);
+
+	for (size_t i = 0; i < n_rows; i++) {
+		const struct conn *c = rows[i].conn;
+
+		if (def->own		  ? c && field_of(&def->field, c->algorithm) :
+		    !c			  ? true :
+		    column == COL_SERVICE ? c->service[0] :
+					    !isnan(column_value(column, &rows[i])))
 			return true;
-	return false;
+	}
+	return !n_rows && def->own && field_find(algorithms[0], def->name);
 }
 
 /* Widths that grow with the rows, and columns that some rows have. */

@@ -151,20 +151,6 @@ static double most(const struct plot *p, size_t value, double limit)
 	return scale_top(values, n);
 }
 
-/*
- * The top of a chart. A curve far above the rest, like the first pacing rate, stays at the edge, and so
- * do a few peaks.
- */
-static double highest_of(const struct plot *p, const struct chart *chart)
-{
-	double highest =
-		fmax(most(p, chart->value, INFINITY), most(p, chart->curves[0].value, INFINITY));
-
-	if (!chart->curves[1].mark)
-		return highest;
-	return fmax(highest, most(p, chart->curves[1].value, CURVE_LIMIT * highest));
-}
-
 static void draw_column(const struct plot *p, const struct chart *chart, int y, int height, int i,
 			double highest)
 {
@@ -191,8 +177,16 @@ static void draw_column(const struct plot *p, const struct chart *chart, int y, 
 
 static void draw_chart(const struct plot *p, const struct chart *chart, int y, int height)
 {
-	double highest = highest_of(p, chart);
+	double highest =
+		fmax(most(p, chart->value, INFINITY), most(p, chart->curves[0].value, INFINITY));
 	char label[16];
+
+	/*
+	 * A curve far above the rest, like the first pacing rate, stays at the edge, and so do a few
+	 * peaks.
+	 */
+	if (chart->curves[1].mark)
+		highest = fmax(highest, most(p, chart->curves[1].value, CURVE_LIMIT * highest));
 
 	chart->format(label, sizeof(label), highest);
 	screen_put(y, 0, HUE_NONE, label);

@@ -308,30 +308,6 @@ static void own_text(char *buf, size_t size, struct column_def *def, const struc
 		field_text(buf, size, f, value);
 }
 
-/* Of a path that is too long the end stays. */
-static void label_text(char *buf, size_t size, const char *label, int width, bool utf8)
-{
-	size_t len = strlen(label), room = width;
-
-	if (len <= room)
-		snprintf(buf, size, "%s", label);
-	else
-		snprintf(buf, size, "%s%s", utf8 ? "…" : "~", label + len - room + 1);
-}
-
-static void group_text(enum column column, char *buf, size_t size, int width,
-		       const struct cell_style *style, const struct row *row)
-{
-	struct column_def *def = column_def(column);
-
-	if (column == COL_GROUP)
-		label_text(buf, size, group_shown(&row->group->group), width, style->utf8);
-	else if (def->show)
-		def->show(buf, size, column_value(column, row));
-	else
-		snprintf(buf, size, "-");
-}
-
 static void conn_text(enum column column, char *buf, size_t size, int width,
 		      const struct cell_style *style, const struct conn *c)
 {
@@ -397,10 +373,24 @@ static void conn_text(enum column column, char *buf, size_t size, int width,
 void cell_text(enum column column, char *buf, size_t size, int width,
 	       const struct cell_style *style, const struct row *row)
 {
-	if (row->conn)
+	struct column_def *def = column_def(column);
+
+	if (row->conn) {
 		conn_text(column, buf, size, width, style, row->conn);
-	else
-		group_text(column, buf, size, width, style, row);
+	} else if (column == COL_GROUP) {
+		const char *label = group_shown(&row->group->group);
+		size_t len = strlen(label), room = width;
+
+		if (len <= room)
+			snprintf(buf, size, "%s", label);
+		else /* the end of a path stays */
+			snprintf(buf, size, "%s%s", style->utf8 ? "…" : "~",
+				 label + len - room + 1);
+	} else if (def->show) {
+		def->show(buf, size, column_value(column, row));
+	} else {
+		snprintf(buf, size, "-");
+	}
 }
 
 bool column_has_finding(enum column column, const struct conn *c)

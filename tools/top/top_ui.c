@@ -2,6 +2,7 @@
 /*
  * bbrmon top on a terminal: the list of connections, the help, keys.
  */
+#define _GNU_SOURCE /* strsep() */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <curses.h>
 
 #include "cli/err.h"
+#include "cli/text.h"
 #include "top.h"
 #include "verbs.h"
 
@@ -50,19 +52,6 @@ static int list_height(void)
 	return LINES - HEADER_LINES - FOOTER_LINES;
 }
 
-static void draw_titles(const struct top *t)
-{
-	const struct top_layout *l = &t->view.layout;
-
-	for (int i = 0; i < l->n; i++) {
-		enum hue hue = l->place[i].column == t->view.sort ? HUE_CURSOR : HUE_TITLE;
-		char cell[CELL_BYTES];
-
-		cell_format(cell, l, i, &t->style, NULL);
-		screen_put(2, l->place[i].x, hue, cell);
-	}
-}
-
 static enum hue cell_hue(const struct conn *c, enum column column)
 {
 	if (c->ended_ns)
@@ -81,6 +70,7 @@ static enum hue cell_hue(const struct conn *c, enum column column)
 	}
 }
 
+/* The titles, if there is no row. */
 static void draw_row(const struct top *t, int y, const struct row *row, bool is_cursor)
 {
 	const struct top_layout *l = &t->view.layout;
@@ -90,8 +80,11 @@ static void draw_row(const struct top *t, int y, const struct row *row, bool is_
 		mvhline(y, 0, ' ' | screen_attributes(HUE_CURSOR), COLS);
 	}
 	for (int i = 0; i < l->n; i++) {
-		enum hue hue = is_cursor ? HUE_CURSOR :
-			       row->conn ? cell_hue(row->conn, l->place[i].column) :
+		enum column column = l->place[i].column;
+		bool is_marked = row ? is_cursor : column == t->view.sort;
+		enum hue hue = is_marked ? HUE_CURSOR :
+			       !row	 ? HUE_TITLE :
+			       row->conn ? cell_hue(row->conn, column) :
 					   HUE_NONE;
 		char cell[CELL_BYTES];
 
@@ -112,7 +105,7 @@ static void draw_list(struct top *t)
 	screen_put(0, 0, t->paused ? HUE_CURSOR : HUE_TITLE, first.text);
 	screen_put(1, 0, HUE_NONE, second.text);
 	view_layout(v, COLS, v->rows + v->top, shown);
-	draw_titles(t);
+	draw_row(t, HEADER_LINES - 1, NULL, false);
 	for (size_t i = 0; i < shown; i++)
 		draw_row(t, HEADER_LINES + i, &v->rows[v->top + i], v->top + i == v->cursor);
 	if (!v->n)
@@ -120,34 +113,12 @@ static void draw_list(struct top *t)
 			   t->table.n ? "no connection matches the filter" : "no connections yet");
 }
 
-#define HELP_LINES 160
 #define HELP_KEY 15 /* columns of a key before what it does */
 #define HELP_COLUMN 10 /* of a title before what the column shows */
+#define HELP_WIDTH 159 /* at most */
 
-struct help {
-	char line[HELP_LINES][160];
-	int n;
-};
-
-/* Adds text in lines of the screen's width; from the second one on it is indented. */
-static void add_help(struct help *h, const char *text, int indent)
-{
-	int before = 0, width = COLS < (int)sizeof(h->line[0]) ? COLS : (int)sizeof(h->line[0]) - 1;
-
-	do {
-		int room = width - before, len = strlen(text), at = len < room ? len : room;
-
-		while (at < len && at > 1 && text[at] != ' ')
-			at--;
-		if (h->n == HELP_LINES)
-			return;
-		snprintf(h->line[h->n++], sizeof(h->line[0]), "%*s%.*s", before, "", at, text);
-		text += at + strspn(text + at, " ");
-		before = indent;
-	} while (*text);
-}
-
-static void make_help(struct help *h)
+/* The help in lines of this width; from the second line of a text on they are indented. */
+static char *make_help(int width)
 {
 	static const char *const keys[] = {
 		"q              end",
@@ -164,37 +135,55 @@ static void make_help(struct help *h)
 		"p space        pause, continue: events are counted, but not shown",
 		"s              line of the rate or of the RTT, a second a column",
 		"+ -            refresh more often, less often",
-		"",
-		"Columns (--columns). Of a group: sums; RTT, MIN, RWND, SNDB are means.",
 	};
 	static const struct cell_style style;
-	char line[160];
+	char line[160], *text = NULL;
+	size_t size;
+	FILE *out = mem_need(open_memstream(&text, &size));
 
-	h->n = 0;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		add_help(h, keys[i], i < sizeof(keys) / sizeof(keys[0]) - 1 ? HELP_KEY : 0);
+		text_print_wrapped(out, keys[i], 0, HELP_KEY, width, false);
+	fputc('\n', out);
+	text_print_wrapped(out,
+			   "Columns (--columns). Of a group: sums; RTT, MIN, RWND, SNDB are means.",
+			   0, 0, width, false);
 	for (int c = 0; c < COLUMNS; c++) {
 		if (!column_def(c)->help)
 			continue;
 		snprintf(line, sizeof(line), "%-*s%s", HELP_COLUMN,
 			 c == COL_SPARK ? "line" : column_title(c, &style), column_def(c)->help);
-		add_help(h, line, HELP_COLUMN);
+		text_print_wrapped(out, line, 0, HELP_COLUMN, width, false);
 	}
+	mem_check(!fclose(out));
+	return text;
 }
 
+static int lines_of(const char *text)
+{
+	int n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+/* Draws the help from a line on, or its end. Returns the first line that is shown. */
 static int draw_help(int from)
 {
-	int height = LINES - 1 - FOOTER_LINES;
-	static struct help h;
+	char *text AUTO_FREE = make_help(COLS < HELP_WIDTH ? COLS : HELP_WIDTH), *rest = text;
+	int height = LINES - 1 - FOOTER_LINES, last = lines_of(text) - height;
 
-	make_help(&h);
-	if (from > h.n - height)
-		from = h.n - height;
+	if (from > last)
+		from = last;
 	if (from < 0)
 		from = 0;
 	screen_put(0, 0, HUE_TITLE, "bbrmon top: keys and columns (up, down)");
-	for (int y = 0; y < height && from + y < h.n; y++)
-		screen_put_line(1 + y, HUE_NONE, h.line[from + y]);
+	for (int y = -from; rest && y < height; y++) {
+		const char *line = strsep(&rest, "\n");
+
+		if (y >= 0)
+			screen_put_line(1 + y, HUE_NONE, line);
+	}
 	return from;
 }
 
@@ -248,19 +237,13 @@ static void draw_footer(const struct top *t, const struct ui *ui)
 /* Writes it above the footer, from its first line on as much as there is room for. */
 static void draw_refusal(const struct ui *ui)
 {
-	int n = 0, y;
+	char *text AUTO_FREE = mem_copy(ui->refused), *rest = text;
+	int n = lines_of(text), y = n < LINES - 1 ? LINES - 1 - n : 0;
 
-	for (const char *at = ui->refused; (at = strchr(at, '\n')); at++)
-		n++;
-	y = n < LINES - 1 ? LINES - 1 - n : 0;
-	for (const char *at = ui->refused, *end; y < LINES - 1 && (end = strchr(at, '\n'));
-	     at = end + 1, y++) {
-		char line[256];
-
-		snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
+	for (; n > 0 && y < LINES - 1; n--, y++) {
 		move(y, 0);
 		clrtoeol();
-		screen_put_line(y, HUE_WARN, line);
+		screen_put_line(y, HUE_WARN, strsep(&rest, "\n"));
 	}
 }
 

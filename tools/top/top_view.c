@@ -105,40 +105,29 @@ static void label_of(char label[GROUP_LABEL_LEN], struct view *v, const struct c
 		group_label(label, &v->grouping, &member);
 }
 
-static void add_row(struct view *v, struct row row)
-{
-	MEM_ADD(v->rows, v->n) = row;
-}
-
-static void add_to_group(struct view *v, struct conn *c)
-{
-	char label[GROUP_LABEL_LEN];
-
-	label_of(label, v, c);
-	if (!v->in_group)
-		top_group_add(groups_get(&v->groups, label), c);
-	else if (!strcmp(label, v->in_group))
-		add_row(v, (struct row){ .conn = c });
-}
-
 void view_build(struct view *v, const struct conn_table *t)
 {
 	groups_free(&v->groups);
 	v->groups.size = sizeof(struct top_group);
 	v->n = 0;
 	for (__u32 i = 0; i < t->n; i++) {
-		if (!matches(v, t->all[i]))
+		struct conn *c = t->all[i];
+		char label[GROUP_LABEL_LEN];
+
+		if (!matches(v, c))
 			continue;
 		if (v->grouping.by)
-			add_to_group(v, t->all[i]);
-		else
-			add_row(v, (struct row){ .conn = t->all[i] });
+			label_of(label, v, c);
+		if (view_has_groups(v))
+			top_group_add(groups_get(&v->groups, label), c);
+		else if (!v->in_group || !strcmp(label, v->in_group))
+			MEM_ADD(v->rows, v->n) = (struct row){ .conn = c };
 	}
 	if (view_has_groups(v)) {
 		groups_sort(&v->groups, compare_groups, v, v->largest ? v->largest : GROUPS_LARGEST,
 			    top_group_merge);
 		for (size_t i = 0; i < v->groups.n; i++)
-			add_row(v, (struct row){ .group = v->groups.list[i] });
+			MEM_ADD(v->rows, v->n) = (struct row){ .group = v->groups.list[i] };
 	} else if (v->n) {
 		qsort_r(v->rows, v->n, sizeof(*v->rows), compare, v);
 	}
