@@ -299,9 +299,9 @@ void *groups_get(struct groups *g, const char *label)
 	return made;
 }
 
-static void free_group(struct group *group)
+static void free_group(void *group)
 {
-	free(group->label);
+	free(((struct group *)group)->label);
 	free(group);
 }
 
@@ -329,38 +329,28 @@ static int compare_groups(const void *a, const void *b, void *ctx)
 	return order ? order : compare_label(x, y);
 }
 
-static void nothing(void *node)
-{
-	(void)node;
-}
-
 void groups_sort(struct groups *g, int (*compare)(const void *a, const void *b, void *ctx),
 		 void *ctx, size_t most, void (*add)(void *to, const void *from))
 {
 	struct sorting sorting = { compare, ctx };
 	struct group *rest;
 
-	tdestroy(g->tree, nothing);
-	g->tree = NULL;
 	if (g->n)
 		qsort_r(g->list, g->n, sizeof(*g->list), compare_groups, &sorting);
 	if (!most || g->n <= most)
 		return;
 	rest = mem_new(1, g->size);
 	rest->others = g->n - most;
-	for (size_t i = most; i < g->n; i++) {
+	for (size_t i = most; i < g->n; i++)
 		add(rest, g->list[i]);
-		free_group(g->list[i]);
-	}
-	g->list[most] = rest;
+	g->list[most] = g->rest = rest;
 	g->n = most + 1;
 }
 
 void groups_free(struct groups *g)
 {
-	tdestroy(g->tree, nothing);
-	for (size_t i = 0; i < g->n; i++)
-		free_group(g->list[i]);
+	tdestroy(g->tree, free_group);
+	free(g->rest);
 	free(g->list);
 	*g = (struct groups){ .size = g->size };
 }

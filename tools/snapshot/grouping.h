@@ -106,9 +106,10 @@ struct group {
 
 struct groups {
 	size_t size;
-	void *tree;
-	void **list;
+	void *tree; /* of all */
+	void **list; /* the same; once they are sorted, those that are shown */
 	size_t n;
+	void *rest; /* the last one that is shown, if it is the sum of the others */
 };
 
 /* The group with this label; NULL: there is none; or a new one, all zeros, if there is none. */
