@@ -298,16 +298,6 @@ static __u32 count_seen(const struct sockets *s, const struct origin *o)
 	return seen;
 }
 
-/* Namespaces are users, too, of what their default is. */
-static __u32 count_defaults(const struct netns_known *list, int n, __u32 map_id)
-{
-	__u32 count = 0;
-
-	for (int i = 0; i < n; i++)
-		count += list[i].is.map_id == map_id;
-	return count;
-}
-
 /*
  * Compares what was read with what the kernel counts, if there are namespaces that could not be
  * read. Connections come and go meanwhile: the lower count of before and after is compared.
@@ -329,7 +319,9 @@ static void find_unseen(struct sockets *s)
 		if (!inst)
 			continue;
 		users = inst->users < after[i].users ? inst->users : after[i].users;
-		seen = count_seen(s, &inst->origin) + count_defaults(list, n, after[i].map_id);
+		seen = count_seen(s, &inst->origin);
+		for (int k = 0; k < n; k++) /* they are users, too, of what their default is */
+			seen += list[k].is.map_id == after[i].map_id;
 		inst->unseen = users > seen ? users - seen : 0;
 	}
 }
