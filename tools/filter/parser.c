@@ -254,81 +254,76 @@ static bool refuse_name(const struct expression *x, const char *why, const struc
 	return false;
 }
 
-/* True if it is the mode, or the mode with one of its phases. Lists what it could be. */
-static bool is_mode(const char *value, const struct algorithm_mode *mode, struct name_list *names)
-{
-	char text[512];
+/* Looks for a value among names, and lists them. */
+struct name_search {
+	const char *value;
+	const char *found; /* the first one that is it; NULL: none */
+	struct name_list names;
+};
 
-	name_list_add(names, mode->name);
-	if (!strcasecmp(value, mode->name))
-		return true;
-	for (int i = 0; i < mode->n_phases; i++) {
-		if (!mode->phases[i])
+static void try_names(struct name_search *s, const char *const *list, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (!list[i])
 			continue;
-		snprintf(text, sizeof(text), "%s/%s", mode->name, mode->phases[i]);
-		if (!strcasecmp(value, text))
-			return true;
-		if (strchr(value, '/'))
-			name_list_add(names, text);
+		name_list_add(&s->names, list[i]);
+		if (!s->found && !strcasecmp(s->value, list[i]))
+			s->found = list[i];
 	}
-	return false;
 }
 
 /* A mode, "PROBE_BW", or one with its phase, "PROBE_BW/UP", of any of the algorithms. */
 static bool parse_mode(const struct expression *x, struct filter_node *node, const char *value)
 {
-	struct name_list names = {};
+	struct name_search s = { .value = value };
+	bool has_phase = strchr(value, '/');
 	const struct algorithm *a;
+	char text[512];
 
-	for (size_t i = 0; (a = known_algorithm(x->known, i)); i++)
-		for (int mode = 0; mode < a->n_modes; mode++)
-			if (is_mode(value, &a->modes[mode], &names))
-				return set_name(x, node, value, FILTER_NAME_LEN);
-	return refuse_name(x, "not a mode", &names);
-}
+	for (size_t i = 0; (a = known_algorithm(x->known, i)); i++) {
+		for (const struct algorithm_mode *m = a->modes; m < a->modes + a->n_modes; m++) {
+			try_names(&s, &m->name, 1);
+			for (int k = 0; has_phase && k < m->n_phases; k++) {
+				const char *phase = text;
 
-/* Returns which of these names it is, and lists them. NULL: none. */
-static const char *find_name(const char *value, const char *const *list, int n,
-			     struct name_list *names)
-{
-	for (int i = 0; i < n; i++) {
-		if (!list[i])
-			continue;
-		if (!strcasecmp(value, list[i]))
-			return list[i];
-		name_list_add(names, list[i]);
+				if (!m->phases[k])
+					continue;
+				snprintf(text, sizeof(text), "%s/%s", m->name, m->phases[k]);
+				try_names(&s, &phase, 1);
+			}
+		}
 	}
-	return NULL;
+	return s.found ? set_name(x, node, value, FILTER_NAME_LEN) :
+			 refuse_name(x, "not a mode", &s.names);
 }
 
 static bool parse_reason(const struct expression *x, struct filter_node *node, const char *value)
 {
-	struct name_list names = {};
+	struct name_search s = { .value = value };
 	const struct algorithm *a;
 
 	x->f->needs_reason = true;
 	for (size_t i = 0; (a = known_algorithm(x->known, i)); i++)
-		if (find_name(value, a->reasons, a->n_reasons, &names))
-			return set_name(x, node, value, FILTER_NAME_LEN);
-	return refuse_name(x, "not a reason", &names);
+		try_names(&s, a->reasons, a->n_reasons);
+	return s.found ? set_name(x, node, value, FILTER_NAME_LEN) :
+			 refuse_name(x, "not a reason", &s.names);
 }
 
 /* The name of a value of the condition's field, in any of the algorithms. */
 static bool parse_name_of_field(const struct expression *x, struct filter_node *node,
 				const char *value)
 {
-	struct name_list names = {};
+	struct name_search s = { .value = value };
 	const struct algorithm *a;
 
 	for (size_t i = 0; (a = known_algorithm(x->known, i)); i++) {
 		const struct field *f = field_find(a, node->field.of.key);
 
 		if (f && f->unit == FIELD_NAME)
-			node->field.name = find_name(value, f->names, f->n_names, &names);
-		if (node->field.name)
-			return true;
+			try_names(&s, f->names, f->n_names);
 	}
-	return refuse_name(x, "not a value of this field", &names);
+	node->field.name = s.found;
+	return s.found || refuse_name(x, "not a value of this field", &s.names);
 }
 
 /* Parses a number as JSON has it, or as people write it. */
