@@ -101,7 +101,6 @@ struct cell_style {
 /* A group of connections: sums of their values, or means. */
 struct top_group {
 	struct group group;
-	__u32 connections;
 	double sum[COLUMNS];
 	__u32 known[COLUMNS]; /* values in it */
 };

@@ -159,7 +159,6 @@ static void add_state(struct json *j, const struct top *t, struct conn *c)
 static void add_group(struct json *j, const struct top *t, const struct row *row)
 {
 	group_add_json(j, &row->group->group, t->view.grouping.by);
-	json_add_int(j, "connections", row->group->connections);
 	for (int i = 0; i < COLUMNS; i++) {
 		const struct column_def *def = column_def(i);
 		double value = column_value(i, row);

@@ -77,17 +77,22 @@ bool column_is_chosen(const struct column_choice *choice, enum column column)
 	return false;
 }
 
+static bool is_shown(const struct top_layout *l, enum column column)
+{
+	for (int i = 0; i < l->n; i++)
+		if (l->place[i].column == column)
+			return true;
+	return false;
+}
+
 /* Adds a column, if there is such a one and room for it. Returns the width that all of them use. */
 static int add_column(struct top_layout *l, enum column column, const int wide[COLUMNS], int width,
 		      int used)
 {
 	int more = wide[column] + (l->n > 0);
 
-	if (!wide[column] || (width && used + more > width))
+	if (!wide[column] || (width && used + more > width) || is_shown(l, column))
 		return used;
-	for (int i = 0; i < l->n; i++)
-		if (l->place[i].column == column)
-			return used;
 	l->place[l->n++].column = column;
 	return used + more;
 }
@@ -128,16 +133,17 @@ static int choose(struct view *v, int width, const int wide[COLUMNS])
 	return used;
 }
 
-static int needed(enum column column, const struct row *rows, size_t n_rows)
+/* The width that these rows need, at least `widest`. */
+static int needed(enum column column, int widest, const struct row *rows, size_t n_rows)
 {
 	const struct cell_style style = {};
-	int widest = column_def(column)->min;
+	int max = column_def(column)->max;
 
-	for (size_t i = 0; i < n_rows && widest < column_def(column)->max; i++) {
+	for (size_t i = 0; i < n_rows && widest < max; i++) {
 		char text[CELL_BYTES];
 		int len;
 
-		cell_text(column, text, sizeof(text), column_def(column)->max, &style, &rows[i]);
+		cell_text(column, text, sizeof(text), max, &style, &rows[i]);
 		len = strlen(text);
 		if (len > widest)
 			widest = len;
@@ -169,66 +175,45 @@ static bool has_column(enum column column, const struct row *rows, size_t n_rows
 	return !n_rows && def->own && field_find(algorithms[0], def->name);
 }
 
-/* Widths that grow with the rows, and columns that some rows have. */
-static void note_rows(struct top_layout *l, const struct row *rows, size_t n_rows)
-{
-	for (int c = 0; c < COL_SPARK; c++) {
-		bool is_there = is_of_row(c, l->is_of_groups) &&
-				(!is_optional(c) || has_column(c, rows, n_rows));
-		int wide = is_there ? needed(c, rows, n_rows) : 0;
-
-		if (wide > l->least[c])
-			l->least[c] = wide;
-	}
-}
-
-static int *width_in(struct top_layout *l, enum column column)
-{
-	for (int i = 0; i < l->n; i++)
-		if (l->place[i].column == column)
-			return &l->place[i].width;
-	return NULL;
-}
-
 void view_layout(struct view *v, int width, const struct row *rows, size_t n_rows)
 {
 	static const enum column widened[] = { COL_GROUP, COL_REMOTE, COL_LOCAL };
 	bool is_of_groups = view_has_groups(v);
 	struct top_layout *l = &v->layout;
-	int wide[COLUMNS], used, *spark, x = 0;
+	int wide[COLUMNS] = {}, used, x = 0;
 
 	if (l->made_for != width || l->is_of_groups != is_of_groups)
 		*l = (struct top_layout){ .made_for = width, .is_of_groups = is_of_groups };
-	note_rows(l, rows, n_rows);
-	for (int i = 0; i < COLUMNS; i++) {
-		bool is_asked = i == (int)v->sort || column_is_chosen(&v->choice, i);
+	for (int c = 0; c < COLUMNS; c++) {
+		bool is_asked = c == (int)v->sort || column_is_chosen(&v->choice, c);
+		int min = column_def(c)->min, *least = &l->least[c];
 
-		wide[i] = !is_of_row(i, is_of_groups)	   ? 0 :
-			  is_optional(i) && !is_asked	   ? l->least[i] :
-			  l->least[i] > column_def(i)->min ? l->least[i] :
-							     column_def(i)->min;
+		if (!is_of_row(c, is_of_groups))
+			continue;
+		if (c == COL_SPARK)
+			*least = min;
+		else if (!is_optional(c) || has_column(c, rows, n_rows))
+			*least = needed(c, *least > min ? *least : min, rows, n_rows);
+		wide[c] = *least || !is_asked ? *least : min;
 	}
 	for (size_t i = 0; i < sizeof(widened) / sizeof(widened[0]); i++)
 		if (wide[widened[i]])
 			wide[widened[i]] = column_def(widened[i])->min;
 	used = choose(v, width, wide);
-	for (int i = 0; i < l->n; i++)
-		l->place[i].width = wide[l->place[i].column];
 	for (size_t i = 0; i < sizeof(widened) / sizeof(widened[0]); i++) {
-		int *is = width_in(l, widened[i]), more = is ? l->least[widened[i]] - *is : 0;
+		enum column c = widened[i];
+		int more = is_shown(l, c) ? l->least[c] - wide[c] : 0;
 
 		if (width && more > width - used)
 			more = width - used;
-		if (is)
-			*is += more;
+		wide[c] += more;
 		used += more;
 	}
-	spark = width_in(l, COL_SPARK);
-	if (spark)
-		*spark = width ? *spark + width - used : SPARK_ALL;
-	if (spark && *spark > SPARK_MAX)
-		*spark = SPARK_MAX;
+	wide[COL_SPARK] = width ? wide[COL_SPARK] + width - used : SPARK_ALL;
+	if (wide[COL_SPARK] > SPARK_MAX)
+		wide[COL_SPARK] = SPARK_MAX;
 	for (int i = 0; i < l->n; i++) {
+		l->place[i].width = wide[l->place[i].column];
 		l->place[i].x = x;
 		x += l->place[i].width + 1;
 	}

@@ -217,13 +217,12 @@ static char mode_mark(const struct algorithm *a, const struct sample *s, enum hu
 	return rarest->mark ? rarest->mark : rarest->name[0];
 }
 
-static char recovery_mark(const struct algorithm *a, const struct sample *s, enum hue *hue)
+static char recovery_mark(const struct sample *s, enum hue *hue)
 {
 	/* enum tcp_ca_state, and what is beyond it */
 	static const char marks[] = ".dcRL???";
 	int worst = 0;
 
-	(void)a;
 	for (int i = 1; i < 8; i++)
 		if (s->ca_states & 1 << i)
 			worst = i;
@@ -231,31 +230,31 @@ static char recovery_mark(const struct algorithm *a, const struct sample *s, enu
 	return marks[worst];
 }
 
-static void draw_strip(const struct plot *p, const struct algorithm *a, const char *name, int y,
-		       char (*mark)(const struct algorithm *a, const struct sample *s,
-				    enum hue *hue))
-{
-	screen_put(y, 0, HUE_TITLE, name);
-	for (int i = 0; i < p->width; i++) {
-		enum hue hue = HUE_NONE;
-		char text[2] = { p->known[i] ? mark(a, &p->column[i], &hue) : ' ', 0 };
-
-		screen_put(y, LABEL_WIDTH + i, hue, text);
-	}
-}
-
-static void draw_losses(const struct plot *p, int y)
+/* The modes, the recovery and the losses of each moment, in a line each. */
+static void draw_strips(const struct plot *p, const struct algorithm *a, int y)
 {
 	int most = 0;
 
-	screen_put(y, 0, HUE_TITLE, "lost");
+	screen_put(y, 0, HUE_TITLE, "mode");
+	screen_put(y + 1, 0, HUE_TITLE, "recovery");
+	screen_put(y + 2, 0, HUE_TITLE, "lost");
 	for (int i = 0; i < p->width; i++)
 		if (p->known[i] && p->column[i].lost > most)
 			most = p->column[i].lost;
-	for (int i = 0; i < p->width; i++)
-		if (p->known[i])
-			screen_put(y, LABEL_WIDTH + i, HUE_BAD,
-				   bar(bar_height(p->column[i].lost, 0, most, 1), p->utf8));
+	for (int i = 0; i < p->width; i++) {
+		const struct sample *s = &p->column[i];
+		char mark[2] = "";
+		enum hue hue;
+
+		if (!p->known[i])
+			continue;
+		mark[0] = mode_mark(a, s, &hue);
+		screen_put(y, LABEL_WIDTH + i, hue, mark);
+		mark[0] = recovery_mark(s, &hue);
+		screen_put(y + 1, LABEL_WIDTH + i, hue, mark);
+		screen_put(y + 2, LABEL_WIDTH + i, HUE_BAD,
+			   bar(bar_height(s->lost, 0, most, 1), p->utf8));
+	}
 }
 
 static void draw_times(const struct plot *p, int y)
@@ -282,9 +281,8 @@ static int draw_history(const struct top *t, const struct conn *c, int y, int he
 	take_plot(&p, t, c->history);
 	for (int i = 0; i < CHARTS; i++, y += height)
 		draw_chart(&p, &charts[i], y, height);
-	draw_strip(&p, c->algorithm, "mode", y++, mode_mark);
-	draw_strip(&p, c->algorithm, "recovery", y++, recovery_mark);
-	draw_losses(&p, y++);
+	draw_strips(&p, c->algorithm, y);
+	y += 3;
 	draw_times(&p, y++);
 	if ((int)strlen(legend) <= p.width)
 		screen_put(y, LABEL_WIDTH, HUE_DIM, legend);

@@ -24,6 +24,17 @@ static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 
 #define N_DEADLY (sizeof(deadly) / sizeof(deadly[0]))
 
+static const struct {
+	short colour; /* -1: that of the terminal */
+	int attributes;
+} looks[HUES] = {
+	[HUE_NONE] = { -1, 0 },		  [HUE_DIM] = { -1, A_DIM },
+	[HUE_TITLE] = { -1, A_BOLD },	  [HUE_CURSOR] = { -1, A_REVERSE },
+	[HUE_GREEN] = { COLOR_GREEN, 0 }, [HUE_BLUE] = { COLOR_BLUE, 0 },
+	[HUE_CYAN] = { COLOR_CYAN, 0 },	  [HUE_MAGENTA] = { COLOR_MAGENTA, 0 },
+	[HUE_WARN] = { COLOR_YELLOW, 0 }, [HUE_BAD] = { COLOR_RED, A_BOLD },
+};
+
 static SCREEN *screen;
 static bool has_colour;
 static bool is_gone;
@@ -152,22 +163,6 @@ static void give_back(void)
 	release_stderr();
 }
 
-static void choose_colours(void)
-{
-	static const short colours[HUES] = {
-		[HUE_NONE] = -1,	   [HUE_DIM] = -1,
-		[HUE_TITLE] = -1,	   [HUE_CURSOR] = -1,
-		[HUE_GREEN] = COLOR_GREEN, [HUE_BLUE] = COLOR_BLUE,
-		[HUE_CYAN] = COLOR_CYAN,   [HUE_MAGENTA] = COLOR_MAGENTA,
-		[HUE_WARN] = COLOR_YELLOW, [HUE_BAD] = COLOR_RED,
-	};
-
-	start_color();
-	use_default_colors();
-	for (short i = 1; i < HUES; i++)
-		init_pair(i, colours[i], -1);
-}
-
 /*
  * True if the terminal's type is known and can move the cursor. Check it before newterm(), which
  * leaks when it refuses a terminal.
@@ -211,8 +206,12 @@ int screen_open(bool colour)
 	nodelay(stdscr, TRUE);
 	curs_set(0);
 	has_colour = colour && has_colors();
-	if (has_colour)
-		choose_colours();
+	if (has_colour) {
+		start_color();
+		use_default_colors();
+		for (short i = 1; i < HUES; i++)
+			init_pair(i, looks[i].colour, -1);
+	}
 	return EXIT_DONE;
 }
 
@@ -250,12 +249,7 @@ bool screen_is_gone(void)
 
 int screen_attributes(enum hue hue)
 {
-	static const int more[HUES] = { [HUE_DIM] = A_DIM,
-					[HUE_TITLE] = A_BOLD,
-					[HUE_CURSOR] = A_REVERSE,
-					[HUE_BAD] = A_BOLD };
-
-	return (has_colour ? COLOR_PAIR(hue) : A_NORMAL) | more[hue];
+	return (has_colour ? COLOR_PAIR(hue) : A_NORMAL) | looks[hue].attributes;
 }
 
 enum hue mode_hue(const struct algorithm *a, unsigned int mode)

@@ -52,7 +52,8 @@ static void spark_text(char *buf, int width, const struct cell_style *style, con
 static struct column_def defs[COLUMNS] = {
 	[COL_GROUP] = { "group", "GROUP", GROUP_MIN, GROUP_MAX, 0, true,
 			"what its connections have in common: key b" },
-	[COL_CONNS] = { "conns", "CONNS", 5, 5, 0, false, "connections", SUM, format_packets },
+	[COL_CONNS] = { "conns", "CONNS", 5, 5, 0, false, "connections", SUM, format_packets,
+			FIELD("connections") },
 	[COL_INSTANCE] = { "instance", "INSTANCE", 8, 15, 11, true, "congestion control" },
 	[COL_PROFILE] = { "profile", "PROFILE", 7, 15, 16, true, "profile of parameters" },
 	[COL_LOCAL] = { "local", "LOCAL", ENDPOINT_MIN, ENDPOINT_MAX, 19, true, "this end" },
@@ -189,7 +190,6 @@ static double value_of(enum column column, const struct conn *c)
 
 void top_group_add(struct top_group *g, const struct conn *c)
 {
-	g->connections++;
 	for (int i = 0; i < COLUMNS; i++) {
 		double value = column_def(i)->summing ? value_of(i, c) : NAN;
 
@@ -205,7 +205,6 @@ void top_group_merge(void *to, const void *from)
 	const struct top_group *g = from;
 	struct top_group *sum = to;
 
-	sum->connections += g->connections;
 	for (int i = 0; i < COLUMNS; i++) {
 		sum->sum[i] += g->sum[i];
 		sum->known[i] += g->known[i];
