@@ -102,20 +102,6 @@ static bool take(struct expression *x, const char *word)
 	return true;
 }
 
-/* Copies the next word without taking it. False: there is none, or no room for it. */
-static bool peek(struct expression *x, char buf[VALUE_LEN])
-{
-	size_t len;
-
-	skip_blanks(x);
-	len = word_len(x->text + x->at);
-	if (!len || len >= VALUE_LEN)
-		return false;
-	memcpy(buf, x->text + x->at, len);
-	buf[len] = 0;
-	return true;
-}
-
 /*
  * Takes a value: everything up to a blank or a sign that may follow. A backslash makes the next
  * character part of the value.
@@ -589,22 +575,22 @@ static int refuse_condition(const struct expression *x)
 
 static int parse_condition(struct expression *x)
 {
-	const struct field *f = NULL;
-	char key[VALUE_LEN] = "";
+	const struct field *f;
+	char key[VALUE_LEN];
 	const char *s;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (take(x, words[i].word))
 			return word_condition(x, &words[i]);
+	s = x->text + x->at;
+	snprintf(key, sizeof(key), "%.*s", (int)word_len(s), s);
 	/* The first algorithm that has the field defines its values. */
-	if (peek(x, key))
-		f = known_field(x->known, key);
+	f = known_field(x->known, key);
 	if (f && take(x, key))
 		return word_condition(x, &(struct word){ .word = f->key,
 							 .op = FILTER_FIELD,
 							 .has_order = f->unit != FIELD_NAME &&
 								      f->unit != FIELD_FLAG });
-	s = x->text + x->at;
 	if (isdigit((unsigned char)*s) || *s == '[' || *s == ':' || (*key && s[strlen(key)] == ':'))
 		return either_end_condition(x);
 	return refuse_condition(x);
@@ -728,24 +714,18 @@ static bool parse_states(struct expression *x)
 	}
 }
 
-static bool is_printable(const char *s)
-{
-	for (; *s; s++)
-		if (!is_blank(*s) && !isprint((unsigned char)*s))
-			return false;
-	return true;
-}
-
 bool filter_parse(struct filter *f, const char *text, const struct filter_system *system,
 		  const struct known *known)
 {
 	struct expression x = { .f = f, .system = system, .known = known, .text = text };
 
 	filter_init(f);
-	if (!is_printable(text)) {
-		err("filter: unprintable character");
-		remedy("write filters in ASCII");
-		return false;
+	for (const char *s = text; *s; s++) {
+		if (!is_blank(*s) && !isprint((unsigned char)*s)) {
+			err("filter: unprintable character");
+			remedy("write filters in ASCII");
+			return false;
+		}
 	}
 	if (!parse_states(&x))
 		return false;
