@@ -23,6 +23,232 @@
 
 #define EVERY_NS (200 * NS_PER_MS) /* samples of a connection; the history has slots of 500 ms */
 #define BATCH_WAIT_MS 500
+#define INTERVAL_MIN_NS (100 * NS_PER_MS)
+
+/*
+ * Updates what is shown, on each event and at the end of each interval.
+ */
+
+/*
+ * Reading takes a tenth of the time, unless it takes more than a second. There is at least this
+ * time between two readings.
+ */
+#define SHARE 10
+#define PAUSE_NS (900 * NS_PER_MS)
+#define PAUSE_MAX_NS (10 * NS_PER_S)
+
+#define LOOK_NS (30 * NS_PER_MS)
+
+static bool look(struct top *t)
+{
+	__u64 now = t->look ? now_ns() : 0;
+
+	if (now < t->next_look_ns || !t->look)
+		return true;
+	if (!t->look(t->look_ctx))
+		return false;
+	t->next_look_ns = now_ns() + LOOK_NS;
+	return true;
+}
+
+static bool note_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
+{
+	struct top *t = ctx;
+
+	if (is_wanted(&t->config, origin, &snap->event))
+		conn_table_note_snapshot(&t->table, origin, snap);
+	else if (filter_knows(t->config.filter, &snap->event))
+		conn_table_leave_out(&t->table, origin, &snap->event);
+	t->is_reading = look(t);
+	return t->is_reading;
+}
+
+void top_read_names(struct top *t)
+{
+	struct view *v = &t->view;
+
+	grouping_read(&v->grouping);
+	/* Only who asks for processes pays for them. */
+	if (v->grouping.by != BY_PROCESS &&
+	    (v->sort == COL_PROCESS || column_is_chosen(&v->choice, COL_PROCESS)))
+		owners_read(&v->grouping.owners);
+	for (__u32 i = 0; i < t->table.n; i++) {
+		struct conn *c = t->table.all[i];
+		bool is_named = !c->cookie || c->service[0];
+		const char *path = is_named ? NULL : grouping_cgroup(&v->grouping, c->cgroup);
+		const struct owner *owner;
+		size_t n;
+
+		if (path)
+			service_of(c->service, sizeof(c->service), path);
+		owner = c->cookie ? owners_of(&v->grouping.owners, c->inode, &n) : NULL;
+		if (owner)
+			snprintf(c->process, sizeof(c->process), "%s[%u]", owner->name, owner->pid);
+	}
+}
+
+/* Reads connections without events, unless the last reading was a moment ago. */
+static void read_sockets(struct top *t)
+{
+	__u64 now = now_ns(), pause;
+
+	if (!t->has_sockets || now < t->next_reading_ns || t->is_reading)
+		return;
+	t->is_reading = true;
+	t->next_look_ns = now + LOOK_NS;
+	conn_table_begin_snapshot(&t->table, now);
+	if (sockets_read(&t->sockets, NULL, note_socket, t) == EXIT_DONE && t->is_reading)
+		conn_table_end_snapshot(&t->table);
+	t->is_reading = false;
+	top_read_names(t);
+	pause = (now_ns() - now) * SHARE;
+	if (pause < PAUSE_NS)
+		pause = PAUSE_NS;
+	t->next_reading_ns = now_ns() + (pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS);
+}
+
+bool top_is_done(const struct top *t)
+{
+	return is_interrupted() || (t->count && t->blocks >= t->count) ||
+	       (t->batch && ferror(stdout));
+}
+
+void top_refresh(struct top *t, __u64 now)
+{
+	read_sockets(t);
+	conn_table_tick(&t->table, now);
+	t->style.now_ns = now;
+	view_build(&t->view, &t->table);
+	if (t->batch)
+		top_print_block(t);
+	t->next_ns = now + t->interval_ns;
+	t->has_news = false;
+}
+
+/*
+ * Intervals are in the time of events, so a recording shows the same however fast it is read. In a
+ * long time without events, only the first interval is shown.
+ */
+static void refresh_until(struct top *t, __u64 time_ns)
+{
+	/* The first one, or of another boot. */
+	if (!t->next_ns || time_ns + 2 * t->interval_ns < t->next_ns)
+		t->next_ns = time_ns + t->interval_ns;
+	if (time_ns < t->next_ns)
+		return;
+	top_refresh(t, t->config.read ? t->next_ns : time_ns);
+	if (time_ns >= t->next_ns)
+		t->next_ns +=
+			(time_ns - t->next_ns) / t->interval_ns * t->interval_ns + t->interval_ns;
+}
+
+static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct top *t = ctx;
+	bool wanted = is_wanted(&t->config, origin, e);
+
+	t->events += wanted;
+	t->last_ns = e->time_ns;
+	if (t->paused) {
+		t->unseen += wanted;
+		conn_table_note_unseen(&t->table, origin, e);
+		return true;
+	}
+	if (top_is_done(t))
+		return false;
+	refresh_until(t, e->time_ns);
+	if (wanted)
+		conn_table_note(&t->table, origin, e);
+	else if (filter_knows(t->config.filter, e))
+		conn_table_leave_out(&t->table, origin, e);
+	t->has_news = true;
+	return true;
+}
+
+void top_follow_now(struct top *t)
+{
+	if (t->paused || !t->next_ns || t->is_over)
+		return;
+	if (event_source_is_over(&t->source)) { /* what came after the last whole interval */
+		t->is_over = true;
+		if (t->has_news)
+			top_refresh(t, t->last_ns);
+	} else {
+		refresh_until(t, event_source_now_ns(&t->source));
+	}
+}
+
+int top_wait_ms(const struct top *t, int most)
+{
+	__u64 now = event_source_now_ns(&t->source);
+
+	if (t->config.read || t->paused || t->next_ns <= now)
+		return most;
+	if (t->next_ns - now >= most * NS_PER_MS)
+		return most;
+	return (t->next_ns - now) / NS_PER_MS + 1;
+}
+
+bool line_add(struct line *l, const char *fmt, ...)
+{
+	size_t len = strlen(l->text), before = len ? 2 : 0;
+	char piece[sizeof(l->text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(piece, sizeof(piece), fmt, args);
+	va_end(args);
+	if (l->width && len + before + strlen(piece) > (size_t)l->width)
+		return false;
+	snprintf(l->text + len, sizeof(l->text) - len, "%*s%s", (int)before, "", piece);
+	return true;
+}
+
+static void add_time(const struct top *t, struct line *l)
+{
+	time_t seconds =
+		(event_source_run(&t->source).epoch_ns + (__s64)t->style.now_ns) / (__s64)NS_PER_S;
+	struct tm tm;
+	char text[16];
+
+	if (localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		line_add(l, "%s", text);
+}
+
+void top_header(const struct top *t, struct line *first, struct line *second, int width)
+{
+	struct conn_totals totals;
+	char rate[16];
+
+	conn_table_totals(&t->table, &totals);
+	format_short(rate, sizeof(rate), totals.rate);
+	*first = (struct line){ .width = width };
+	*second = (struct line){ .width = width };
+
+	line_add(first, "bbrmon top");
+	if (t->paused)
+		line_add(first, "PAUSED, %llu events since", t->unseen);
+	add_time(t, first);
+	line_add(first, "drops %llu", event_source_drops(&t->source));
+	line_add(first, "%s",
+		 !t->config.read		  ? "live" :
+		 event_source_is_over(&t->source) ? "recording, over" :
+						    "recording");
+	line_add(first, "instances %u", totals.origins);
+	line_add(first, "events %llu", t->events);
+	if (t->has_sockets && sockets_unseen(&t->sockets))
+		line_add(first, "unseen users %u", sockets_unseen(&t->sockets));
+	if (t->table.no_row)
+		line_add(first, "%llu events of more than %u connections not shown",
+			 t->table.no_row, CONNS_MAX);
+	if (totals.without_history)
+		line_add(first, "%u connections without history: %u others have one",
+			 totals.without_history, HISTORIES_MAX);
+	line_add(second, "connections %u", totals.live);
+	line_add(second, "rate %s", rate);
+	for (__u32 i = 0; i < totals.n_modes; i++)
+		line_add(second, "%s %u", totals.modes[i].name, totals.modes[i].conns);
+}
 
 static int run_batch(struct top *t)
 {
@@ -44,7 +270,7 @@ static int run(struct top *t)
 	struct watch_config config;
 	int ret, write_error = 0;
 
-	t->config.handle = top_handle_event;
+	t->config.handle = handle_event;
 	t->config.ctx = t;
 	setlocale(LC_CTYPE, "");
 	t->style.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
@@ -215,228 +441,3 @@ VERB(top, NEEDS(WATCH, .may = EVERY_NETNS | FIND_CGROUPS, .changes = changes), .
 	      "Without --every, top samples a connection at most five times a second.",
      .groups = groups, .max_args = FILTER_WORDS, .size = sizeof(struct top), .init = init,
      .run = run_verb);
-
-/*
- * Updates what is shown, on each event and at the end of each interval.
- */
-
-/*
- * Reading takes a tenth of the time, unless it takes more than a second. There is at least this
- * time between two readings.
- */
-#define SHARE 10
-#define PAUSE_NS (900 * NS_PER_MS)
-#define PAUSE_MAX_NS (10 * NS_PER_S)
-
-#define LOOK_NS (30 * NS_PER_MS)
-
-static bool look(struct top *t)
-{
-	__u64 now = t->look ? now_ns() : 0;
-
-	if (now < t->next_look_ns || !t->look)
-		return true;
-	if (!t->look(t->look_ctx))
-		return false;
-	t->next_look_ns = now_ns() + LOOK_NS;
-	return true;
-}
-
-static bool note_socket(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
-{
-	struct top *t = ctx;
-
-	if (is_wanted(&t->config, origin, &snap->event))
-		conn_table_note_snapshot(&t->table, origin, snap);
-	else if (filter_knows(t->config.filter, &snap->event))
-		conn_table_leave_out(&t->table, origin, &snap->event);
-	t->is_reading = look(t);
-	return t->is_reading;
-}
-
-void top_read_names(struct top *t)
-{
-	struct view *v = &t->view;
-
-	grouping_read(&v->grouping);
-	/* Only who asks for processes pays for them. */
-	if (v->grouping.by != BY_PROCESS &&
-	    (v->sort == COL_PROCESS || column_is_chosen(&v->choice, COL_PROCESS)))
-		owners_read(&v->grouping.owners);
-	for (__u32 i = 0; i < t->table.n; i++) {
-		struct conn *c = t->table.all[i];
-		bool is_named = !c->cookie || c->service[0];
-		const char *path = is_named ? NULL : grouping_cgroup(&v->grouping, c->cgroup);
-		const struct owner *owner;
-		size_t n;
-
-		if (path)
-			service_of(c->service, sizeof(c->service), path);
-		owner = c->cookie ? owners_of(&v->grouping.owners, c->inode, &n) : NULL;
-		if (owner)
-			snprintf(c->process, sizeof(c->process), "%s[%u]", owner->name, owner->pid);
-	}
-}
-
-/* Reads connections without events, unless the last reading was a moment ago. */
-static void read_sockets(struct top *t)
-{
-	__u64 now = now_ns(), pause;
-
-	if (!t->has_sockets || now < t->next_reading_ns || t->is_reading)
-		return;
-	t->is_reading = true;
-	t->next_look_ns = now + LOOK_NS;
-	conn_table_begin_snapshot(&t->table, now);
-	if (sockets_read(&t->sockets, NULL, note_socket, t) == EXIT_DONE && t->is_reading)
-		conn_table_end_snapshot(&t->table);
-	t->is_reading = false;
-	top_read_names(t);
-	pause = (now_ns() - now) * SHARE;
-	if (pause < PAUSE_NS)
-		pause = PAUSE_NS;
-	t->next_reading_ns = now_ns() + (pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS);
-}
-
-bool top_is_done(const struct top *t)
-{
-	return is_interrupted() || (t->count && t->blocks >= t->count) ||
-	       (t->batch && ferror(stdout));
-}
-
-void top_refresh(struct top *t, __u64 now)
-{
-	read_sockets(t);
-	conn_table_tick(&t->table, now);
-	t->style.now_ns = now;
-	view_build(&t->view, &t->table);
-	if (t->batch)
-		top_print_block(t);
-	t->next_ns = now + t->interval_ns;
-	t->has_news = false;
-}
-
-/*
- * Intervals are in the time of events, so a recording shows the same however fast it is read. In a
- * long time without events, only the first interval is shown.
- */
-static void refresh_until(struct top *t, __u64 time_ns)
-{
-	/* The first one, or of another boot. */
-	if (!t->next_ns || time_ns + 2 * t->interval_ns < t->next_ns)
-		t->next_ns = time_ns + t->interval_ns;
-	if (time_ns < t->next_ns)
-		return;
-	top_refresh(t, t->config.read ? t->next_ns : time_ns);
-	if (time_ns >= t->next_ns)
-		t->next_ns +=
-			(time_ns - t->next_ns) / t->interval_ns * t->interval_ns + t->interval_ns;
-}
-
-bool top_handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
-{
-	struct top *t = ctx;
-	bool wanted = is_wanted(&t->config, origin, e);
-
-	t->events += wanted;
-	t->last_ns = e->time_ns;
-	if (t->paused) {
-		t->unseen += wanted;
-		conn_table_note_unseen(&t->table, origin, e);
-		return true;
-	}
-	if (top_is_done(t))
-		return false;
-	refresh_until(t, e->time_ns);
-	if (wanted)
-		conn_table_note(&t->table, origin, e);
-	else if (filter_knows(t->config.filter, e))
-		conn_table_leave_out(&t->table, origin, e);
-	t->has_news = true;
-	return true;
-}
-
-void top_follow_now(struct top *t)
-{
-	if (t->paused || !t->next_ns || t->is_over)
-		return;
-	if (event_source_is_over(&t->source)) { /* what came after the last whole interval */
-		t->is_over = true;
-		if (t->has_news)
-			top_refresh(t, t->last_ns);
-	} else {
-		refresh_until(t, event_source_now_ns(&t->source));
-	}
-}
-
-int top_wait_ms(const struct top *t, int most)
-{
-	__u64 now = event_source_now_ns(&t->source);
-
-	if (t->config.read || t->paused || t->next_ns <= now)
-		return most;
-	if (t->next_ns - now >= most * NS_PER_MS)
-		return most;
-	return (t->next_ns - now) / NS_PER_MS + 1;
-}
-
-bool line_add(struct line *l, const char *fmt, ...)
-{
-	size_t len = strlen(l->text), before = len ? 2 : 0;
-	char piece[sizeof(l->text)];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(piece, sizeof(piece), fmt, args);
-	va_end(args);
-	if (l->width && len + before + strlen(piece) > (size_t)l->width)
-		return false;
-	snprintf(l->text + len, sizeof(l->text) - len, "%*s%s", (int)before, "", piece);
-	return true;
-}
-
-static void add_time(const struct top *t, struct line *l)
-{
-	time_t seconds =
-		(event_source_run(&t->source).epoch_ns + (__s64)t->style.now_ns) / (__s64)NS_PER_S;
-	struct tm tm;
-	char text[16];
-
-	if (localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%H:%M:%S", &tm))
-		line_add(l, "%s", text);
-}
-
-void top_header(const struct top *t, struct line *first, struct line *second, int width)
-{
-	struct conn_totals totals;
-	char rate[16];
-
-	conn_table_totals(&t->table, &totals);
-	format_short(rate, sizeof(rate), totals.rate);
-	*first = (struct line){ .width = width };
-	*second = (struct line){ .width = width };
-
-	line_add(first, "bbrmon top");
-	if (t->paused)
-		line_add(first, "PAUSED, %llu events since", t->unseen);
-	add_time(t, first);
-	line_add(first, "drops %llu", event_source_drops(&t->source));
-	line_add(first, "%s",
-		 !t->config.read		  ? "live" :
-		 event_source_is_over(&t->source) ? "recording, over" :
-						    "recording");
-	line_add(first, "instances %u", totals.origins);
-	line_add(first, "events %llu", t->events);
-	if (t->has_sockets && sockets_unseen(&t->sockets))
-		line_add(first, "unseen users %u", sockets_unseen(&t->sockets));
-	if (t->table.no_row)
-		line_add(first, "%llu events of more than %u connections not shown",
-			 t->table.no_row, CONNS_MAX);
-	if (totals.without_history)
-		line_add(first, "%u connections without history: %u others have one",
-			 totals.without_history, HISTORIES_MAX);
-	line_add(second, "connections %u", totals.live);
-	line_add(second, "rate %s", rate);
-	for (__u32 i = 0; i < totals.n_modes; i++)
-		line_add(second, "%s %u", totals.modes[i].name, totals.modes[i].conns);
-}

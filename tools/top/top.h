@@ -192,10 +192,10 @@ int cell_format(char buf[CELL_BYTES], const struct top_layout *l, int place,
 		const struct cell_style *style, const struct row *row);
 
 /*
- * The state of one connection in pieces of text: the values that every connection has and, between
- * them, the fields of its algorithm.
+ * Writes the state of a connection in pieces, each after a newline: "mode PROBE_BW/3 for 1.5s", "bw
+ * 94.5M", ... These are the values that every connection has and, between them, the fields of its
+ * algorithm.
  */
-/* Writes the pieces in order, each after a newline: "mode PROBE_BW/3 for 1.5s", "bw 94.5M", ... */
 void top_fields(FILE *out, const struct conn *c, __u64 now_ns);
 
 /*
@@ -290,11 +290,6 @@ struct top {
 	__u64 events, unseen; /* received, and those of them since the pause began */
 	bool paused;
 };
-
-#define INTERVAL_MIN_NS (100 * NS_PER_MS)
-
-/* An event_handler; ctx is the struct top. */
-bool top_handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e);
 
 /* Finds out what rows are called by, from the sockets that were read last. */
 void top_read_names(struct top *t);
