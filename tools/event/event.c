@@ -243,18 +243,6 @@ void origin_refuse(const struct instance *inst, const char *result)
 		    inst->abi.version, inst->abi.major);
 }
 
-/*
- * An event as one JSON object. Keys are stable, and a value that was not measured is null.
- */
-static void add_steps(struct json *j, const struct algorithm *a, const struct bbr_event *e)
-{
-	json_add_string(j, "from", event_step_name(a, e, false));
-	json_add_string(j, "to", event_step_name(a, e, true));
-	json_add_string(j, "from_phase", event_step_phase(a, e, false));
-	json_add_string(j, "to_phase", event_step_phase(a, e, true));
-	json_add_string(j, "reason", event_has_reason(e) ? reason_name(a, e->reason) : NULL);
-}
-
 static void add_fields(struct json *j, const struct field *fields, size_t n,
 		       const struct bbr_event *before, const struct bbr_event *e)
 {
@@ -263,6 +251,7 @@ static void add_fields(struct json *j, const struct field *fields, size_t n,
 			field_add_json(j, &fields[i], e);
 }
 
+/* Keys are stable, and a value that was not measured is null. */
 void event_add_json(struct json *j, const struct origin *origin, const struct bbr_event *before,
 		    const struct bbr_event *e)
 {
@@ -280,8 +269,14 @@ void event_add_json(struct json *j, const struct origin *origin, const struct bb
 		json_add_endpoint(j, "remote", e->raddr, "rport", e->rport);
 		json_add_string(j, "family", e->family == AF_INET ? "inet" : "inet6");
 	}
-	if (event_has_steps(e))
-		add_steps(j, a, e);
+	if (event_has_steps(e)) {
+		json_add_string(j, "from", event_step_name(a, e, false));
+		json_add_string(j, "to", event_step_name(a, e, true));
+		json_add_string(j, "from_phase", event_step_phase(a, e, false));
+		json_add_string(j, "to_phase", event_step_phase(a, e, true));
+		json_add_string(j, "reason",
+				event_has_reason(e) ? reason_name(a, e->reason) : NULL);
+	}
 	add_fields(j, a->fields, a->n_fields, before, e);
 	if (!before || before->profile != e->profile || before->params_gen != e->params_gen) {
 		json_add_string(j, "profile", origin_profile(origin, e));

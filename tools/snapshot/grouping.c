@@ -77,7 +77,8 @@ static int compare_owner(const void *a, const void *b)
 	return x->fd < y->fd ? -1 : x->fd > y->fd;
 }
 
-void owners_read(struct owners *o)
+/* Looks at all processes once. Those that cannot be seen or have ended are left out. */
+static void owners_read(struct owners *o)
 {
 	DIR *proc = opendir("/proc");
 	const struct dirent *e;
@@ -258,7 +259,7 @@ void grouping_read(struct grouping *g)
 	owners_free(&g->owners);
 	tdestroy(g->netns, free);
 	g->netns = NULL;
-	if (g->by == BY_PROCESS)
+	if (g->by == BY_PROCESS || g->with_processes)
 		owners_read(&g->owners);
 }
 

@@ -29,9 +29,6 @@ struct owners {
 	size_t n;
 };
 
-/* Looks at all processes once. Those that cannot be seen or have ended are left out. */
-void owners_read(struct owners *o);
-
 /* The owners of a socket, *n of them; NULL if there are none. */
 const struct owner *owners_of(const struct owners *o, __u64 inode, size_t *n);
 
@@ -68,7 +65,8 @@ bool option_group_by(const char *option, const char *s, void *to);
 struct grouping {
 	enum group_by by;
 	bool has_no_pids; /* all processes of a name are one group */
-	struct owners owners; /* of BY_PROCESS */
+	bool with_processes; /* reads the owners also for another `by` */
+	struct owners owners;
 	void *cgroups; /* paths by id, each looked up once, a tree of search.h */
 	void *netns; /* names by inode number, the same */
 };

@@ -168,28 +168,20 @@ static int take_live(struct taking *t)
 	return ret;
 }
 
-static void prepare(struct taking *t)
+static int run(struct taking *t)
 {
 	struct stat st;
+	int ret;
 
 	t->style.colour = isatty(STDOUT_FILENO) && wants_colour();
 	/* Connections of our own namespace do not show it. With --netns or --read, none does. */
 	if (!t->netns && !t->read && !stat(NETNS_OWN, &st))
 		t->style.own_netns = st.st_ino;
 	t->is_seen = mem_new(t->names.n, sizeof(*t->is_seen));
-	grouping_read(&t->summary.grouping);
-	if (t->style.with_processes && t->summary.grouping.by != BY_PROCESS)
-		owners_read(&t->summary.grouping.owners);
 	t->style.grouping = &t->summary.grouping;
+	grouping_read(&t->summary.grouping);
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
 	interrupt_catch();
-}
-
-static int run(struct taking *t)
-{
-	int ret;
-
-	prepare(t);
 	ret = t->read ? take_recorded(t) : take_live(t);
 	errno = 0;
 	note_write_error(&t->write_error, fflush(stdout));
@@ -259,7 +251,8 @@ static int check_options(const struct taking *t)
 	static const char leave_away[] = "remove it, or --read";
 
 	const struct conflict conflicts[] = {
-		{ t->read && t->style.with_processes, "--processes", not_recorded, leave_away },
+		{ t->read && t->summary.grouping.with_processes, "--processes", not_recorded,
+		  leave_away },
 		{ t->read && t->style.with_cgroup, "--cgroup", not_recorded, leave_away },
 		{ t->read && t->netns, "--netns",
 		  "it belongs to this machine, and the recording may come from another",
@@ -289,7 +282,7 @@ static const struct option_def options[] = {
 	{ "oneline", 'O', NULL, option_flag, MEMBER(style.oneline),
 	  "print addresses and state on one line" },
 	{ "no-header", 'H', NULL, option_flag, MEMBER(no_header), "print no header line" },
-	{ "processes", 'p', NULL, option_flag, MEMBER(style.with_processes),
+	{ "processes", 'p', NULL, option_flag, MEMBER(summary.grouping.with_processes),
 	  "show the processes that have the socket open" },
 	{ "cgroup", 0, NULL, option_flag, MEMBER(style.with_cgroup),
 	  "show the path of the socket's cgroup" },

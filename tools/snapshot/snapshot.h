@@ -54,8 +54,8 @@ struct snapshot_style {
 	bool colour;
 	bool oneline; /* like ss -O: the state on the line of the addresses */
 	__u32 own_netns; /* connections of this namespace do not show it; 0: none do */
-	bool with_processes, with_cgroup;
-	struct grouping *grouping; /* has them */
+	bool with_cgroup;
+	struct grouping *grouping; /* has the cgroups, and the processes if they are to be shown */
 };
 
 void snapshot_print_header(FILE *out);

@@ -134,7 +134,7 @@ void snapshot_print_text(FILE *out, const struct snapshot_style *style, const st
 	const char *profile, *path;
 
 	print_columns(out, c);
-	if (style->with_processes)
+	if (style->grouping->with_processes)
 		print_owners(out, &style->grouping->owners, s->inode);
 	fputs(style->oneline ? " " : "\n\t ", out);
 	event_print_state(out, style->colour, c->origin->algorithm, &s->event);
@@ -186,7 +186,7 @@ void snapshot_print_json(FILE *out, const struct snapshot_style *style, const st
 	SOCKET_NUMBERS(X)
 #undef X
 	json_add_bool_if(&line, "sockmap", !c->is_recorded, s->places & BBR_PLACE_SOCKMAP);
-	if (style->with_processes)
+	if (style->grouping->with_processes)
 		add_processes(&line, &style->grouping->owners, s->inode);
 	if (style->with_cgroup)
 		json_add_string(&line, "cgroup", path_of(style->grouping, s->cgroup));

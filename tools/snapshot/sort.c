@@ -155,15 +155,6 @@ static int compare_profiles(const struct kept_snapshot *a, const struct kept_sna
 	return sign * strcmp(name, y);
 }
 
-static int compare_numbers(__u64 x, __u64 y, int sign)
-{
-	if (x == y)
-		return 0;
-	if (x == NONE || y == NONE)
-		return x == NONE ? 1 : -1;
-	return x < y ? -sign : sign;
-}
-
 struct sorting {
 	const struct kept_snapshots *kept;
 	const struct sort_order *order;
@@ -176,6 +167,7 @@ static int compare_key(const struct sorting *sorting, int k, __u32 i, __u32 j)
 	const struct bbr_event *x = &a->state.event, *y = &b->state.event;
 	const struct sort_order *order = sorting->order;
 	int sign = order->keys[k].descending != order->reverse ? -1 : 1;
+	__u64 p, q;
 
 	switch (order->keys[k].what) {
 	case KEY_instance:
@@ -186,10 +178,12 @@ static int compare_key(const struct sorting *sorting, int k, __u32 i, __u32 j)
 		return sign * memcmp(x->laddr, y->laddr, sizeof(x->laddr));
 	case KEY_remote:
 		return sign * memcmp(x->raddr, y->raddr, sizeof(x->raddr));
-	default:
-		return compare_numbers(sorting->numbers[i * order->n + k],
-				       sorting->numbers[j * order->n + k], sign);
 	}
+	p = sorting->numbers[i * order->n + k];
+	q = sorting->numbers[j * order->n + k];
+	if (p == NONE || q == NONE)
+		return (p == NONE) - (q == NONE);
+	return p < q ? -sign : p > q ? sign : 0;
 }
 
 static int compare(const void *a, const void *b, void *ctx)

@@ -67,11 +67,10 @@ void top_read_names(struct top *t)
 {
 	struct view *v = &t->view;
 
-	grouping_read(&v->grouping);
 	/* Only who asks for processes pays for them. */
-	if (v->grouping.by != BY_PROCESS &&
-	    (v->sort == COL_PROCESS || column_is_chosen(&v->choice, COL_PROCESS)))
-		owners_read(&v->grouping.owners);
+	v->grouping.with_processes =
+		v->sort == COL_PROCESS || column_is_chosen(&v->choice, COL_PROCESS);
+	grouping_read(&v->grouping);
 	for (__u32 i = 0; i < t->table.n; i++) {
 		struct conn *c = t->table.all[i];
 		bool is_named = !c->cookie || c->service[0];

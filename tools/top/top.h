@@ -240,7 +240,7 @@ const struct row *view_chosen(const struct view *v);
 
 /* True if rows are groups, not connections. */
 bool view_has_groups(const struct view *v);
-/* Groups by this, or not at all. */
+/* Groups by this, or not at all. top_read_names() then reads what the labels need. */
 void view_group_by(struct view *v, enum group_by by);
 /* Shows the connections of a group alone; NULL: all groups again. */
 void view_enter(struct view *v, const struct top_group *g);

@@ -144,17 +144,6 @@ static void add_plotted(struct json *j, const struct field *fields, size_t n, co
 			field_add_json(j, &fields[i], &c->e);
 }
 
-static void add_state(struct json *j, const struct top *t, struct conn *c)
-{
-	add_mode(j, t, c);
-	for (size_t i = 0; i < N_MEMBERS; i++)
-		add_member(j, i, c);
-	json_add_number(j, "rwnd_limited", c->rwnd_share);
-	json_add_number(j, "sndbuf_limited", c->sndbuf_share);
-	add_plotted(j, c->algorithm->fields, c->algorithm->n_fields, c);
-	add_plotted(j, common_fields, n_common_fields, c);
-}
-
 /* The sums have the keys and the order of the columns. */
 static void add_group(struct json *j, const struct top *t, const struct row *row)
 {
@@ -175,15 +164,22 @@ static void add_group(struct json *j, const struct top *t, const struct row *row
 static void print_json(const struct top *t)
 {
 	for (size_t i = 0; i < t->view.n; i++) {
+		struct conn *c = t->view.rows[i].conn;
 		struct json line;
 
 		json_begin(&line, stdout);
 		json_add_int(&line, "refresh", t->blocks);
 		json_add_int(&line, "time_ns", t->style.now_ns);
 		json_add_int_if(&line, "users_unseen", t->has_sockets, sockets_unseen(&t->sockets));
-		if (t->view.rows[i].conn) {
-			add_identity(&line, t->view.rows[i].conn);
-			add_state(&line, t, t->view.rows[i].conn);
+		if (c) {
+			add_identity(&line, c);
+			add_mode(&line, t, c);
+			for (size_t k = 0; k < N_MEMBERS; k++)
+				add_member(&line, k, c);
+			json_add_number(&line, "rwnd_limited", c->rwnd_share);
+			json_add_number(&line, "sndbuf_limited", c->sndbuf_share);
+			add_plotted(&line, c->algorithm->fields, c->algorithm->n_fields, c);
+			add_plotted(&line, common_fields, n_common_fields, c);
 		} else {
 			add_group(&line, t, &t->view.rows[i]);
 		}

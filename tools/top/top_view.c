@@ -143,7 +143,6 @@ void view_group_by(struct view *v, enum group_by by)
 {
 	view_enter(v, NULL);
 	v->grouping.by = by;
-	grouping_read(&v->grouping);
 }
 
 void view_enter(struct view *v, const struct top_group *g)
