@@ -12,13 +12,12 @@
 
 int sockops_inspect(int fd, const char *name, struct sockops_prog *prog)
 {
-	__u32 len = sizeof(struct bpf_prog_info);
 	struct bpf_prog_info info = {
 		.map_ids = (__u64)(unsigned long)prog->map_ids,
 		.nr_map_ids = SOCKOPS_MAPS,
 	};
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+	if (object_info(fd, &info))
 		return -errno;
 	prog->fd = fd;
 	prog->id = info.id;

@@ -115,26 +115,19 @@ static int note_map(__u32 id, struct instance *inst)
 
 static int note_maps(__u32 prog_id, struct instance *inst)
 {
-	__u32 ids[MAX_MAPS], len = sizeof(struct bpf_prog_info);
+	__u32 ids[MAX_MAPS];
 	struct bpf_prog_info info = {
 		.map_ids = (__u64)(unsigned long)ids,
 		.nr_map_ids = MAX_MAPS,
 	};
-	int fd = bpf_prog_get_fd_by_id(prog_id), error;
+	int fd AUTO_CLOSE = bpf_prog_get_fd_by_id(prog_id);
+	int error = fd < 0 ? -errno : object_info(fd, &info);
 
-	if (fd < 0)
-		return -errno;
-	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
-	close(fd);
-	if (error)
-		return error;
-	inst->loaded_ns = info.load_time;
-	for (__u32 i = 0; i < info.nr_map_ids && i < MAX_MAPS; i++) {
+	if (!error)
+		inst->loaded_ns = info.load_time;
+	for (__u32 i = 0; !error && i < info.nr_map_ids && i < MAX_MAPS; i++)
 		error = note_map(ids[i], inst);
-		if (error)
-			return error;
-	}
-	return 0;
+	return error;
 }
 
 /*
@@ -153,12 +146,11 @@ static int find_link(__u32 map_id)
 
 	while (!bpf_link_get_next_id(id, &id)) {
 		struct bpf_link_info info = {};
-		__u32 len = sizeof(info);
 		int fd AUTO_CLOSE = bpf_link_get_fd_by_id(id);
 
 		if (fd < 0 && (errno == ENOENT || errno == EAGAIN))
 			continue; /* it has ended since, or is just being made */
-		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		if (fd < 0 || object_info(fd, &info))
 			return -errno;
 		if (info.type == BPF_LINK_TYPE_STRUCT_OPS && link_map_id(&info) == map_id)
 			return id;
@@ -182,27 +174,16 @@ static int know_programs(__u32 cong_control, __u32 init, struct instance *inst)
 	return 0;
 }
 
-static int program_id(int fd, __u32 *id)
-{
-	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		return -errno;
-	*id = info.id;
-	return 0;
-}
-
 int instance_check(int cong_control_fd, int init_fd)
 {
+	struct bpf_prog_info cong_control = {}, init = {};
 	struct instance inst = {};
-	__u32 cong_control = 0, init = 0;
-	int error = program_id(cong_control_fd, &cong_control);
+	int error = object_info(cong_control_fd, &cong_control);
 
 	if (!error)
-		error = program_id(init_fd, &init);
+		error = object_info(init_fd, &init);
 	if (!error)
-		error = know_programs(cong_control, init, &inst);
+		error = know_programs(cong_control.id, init.id, &inst);
 	if (error)
 		return error;
 	return inst.abi.magic == BBR_ABI_MAGIC &&

@@ -10,7 +10,7 @@
 
 #define MAX_NOTES 4096 /* of an instance */
 
-int note_map_make(int prog_fd, const char *name, __u32 key_size, __u32 value_size)
+static int make_notes(int prog_fd, const char *name, __u32 key_size, __u32 value_size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
 	struct bpf_map_info info;
@@ -32,21 +32,30 @@ int note_map_make(int prog_fd, const char *name, __u32 key_size, __u32 value_siz
 	return error;
 }
 
+int notes_open(const struct instance *inst, __u32 id, const char *name, __u32 key_size,
+	       __u32 value_size)
+{
+	int prog AUTO_CLOSE = -1;
+
+	if (id)
+		return instance_map(id);
+	prog = bpf_prog_get_fd_by_id(inst->prog_id);
+	return prog < 0 ? -errno : make_notes(prog, name, key_size, value_size);
+}
+
 int applied_mark(int prog_fd)
 {
-	int map AUTO_CLOSE = note_map_make(prog_fd, BBR_MAP_APPLIED, sizeof(__u32), sizeof(__u32));
+	int map AUTO_CLOSE = make_notes(prog_fd, BBR_MAP_APPLIED, sizeof(__u32), sizeof(__u32));
 
 	return map < 0 ? map : 0;
 }
 
 int applied_mark_instance(const struct instance *inst)
 {
-	int prog AUTO_CLOSE = -1;
+	int map AUTO_CLOSE =
+		notes_open(inst, inst->applied_id, BBR_MAP_APPLIED, sizeof(__u32), sizeof(__u32));
 
-	if (inst->applied_id)
-		return 0;
-	prog = bpf_prog_get_fd_by_id(inst->prog_id);
-	return prog < 0 ? -errno : applied_mark(prog);
+	return map < 0 ? map : 0;
 }
 
 int applied_has_default(const struct instance *inst, __u32 inode)
@@ -85,15 +94,10 @@ static struct route_key key_of(__u32 inode, const struct route *r)
 /* Opens the map; makes it if there is none yet, and it is wanted. */
 static int open_routes(const struct instance *inst, bool is_wanted)
 {
-	int prog AUTO_CLOSE = -1;
-
-	if (inst->routes_id || !is_wanted)
-		return inst->routes_id ? instance_map(inst->routes_id) : -ENOENT;
-	prog = bpf_prog_get_fd_by_id(inst->prog_id);
-	if (prog < 0)
-		return -errno;
-	return note_map_make(prog, BBR_MAP_ROUTES, sizeof(struct route_key),
-			     sizeof(struct route_note));
+	if (!inst->routes_id && !is_wanted)
+		return -ENOENT;
+	return notes_open(inst, inst->routes_id, BBR_MAP_ROUTES, sizeof(struct route_key),
+			  sizeof(struct route_note));
 }
 
 int route_note_read(const struct instance *inst, __u32 inode, const struct route *r,

@@ -13,8 +13,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-#include <bpf/bpf.h>
-
+#include "bpf_calls.h"
 #include "kernel/kernel_types.h"
 #include "cli/err.h"
 #include "kernel/instance.h"
@@ -26,11 +25,10 @@
 const char *pin_path(const char *name)
 {
 	static char path[sizeof(PINS "/") + BBR_NAME_LEN];
-	char *c;
 
 	snprintf(path, sizeof(path), PINS "/%s", name);
 	/* bpffs allows no dots; a name has no hyphens. */
-	for (c = path + strlen(PINS); *c; c++)
+	for (char *c = path + strlen(PINS); *c; c++)
 		if (*c == '.')
 			*c = '-';
 	return path;
@@ -44,11 +42,11 @@ const char *pin_path(const char *name)
  */
 static int is_lasting(const struct stat *bpffs)
 {
-	FILE *f = fopen("/proc/1/mountinfo", "re");
+	FILE *f AUTO_FCLOSE = fopen("/proc/1/mountinfo", "re");
 	unsigned int major, minor;
-	char *line = NULL;
+	char *line AUTO_FREE = NULL;
 	size_t size = 0;
-	int found = 0, error;
+	int found = 0;
 
 	if (!f)
 		return -errno;
@@ -56,23 +54,16 @@ static int is_lasting(const struct stat *bpffs)
 	while (!found && getline(&line, &size, f) > 0)
 		found = sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 &&
 			makedev(major, minor) == bpffs->st_dev;
-	error = errno;
-	free(line);
-	fclose(f);
-	return found ? found : -error;
+	return found ? found : -errno;
 }
 
 /* The id of a process's first mount, -1 if unknown. No two mount namespaces have the same one. */
 static int first_mount(const char *mountinfo)
 {
-	FILE *f = fopen(mountinfo, "re");
-	int id = -1;
+	FILE *f AUTO_FCLOSE = fopen(mountinfo, "re");
+	int id;
 
-	if (f && fscanf(f, "%d", &id) != 1)
-		id = -1;
-	if (f)
-		fclose(f);
-	return id;
+	return f && fscanf(f, "%d", &id) == 1 ? id : -1;
 }
 
 #define INITIAL_PID_NS 0xEFFFFFFCu /* PROC_PID_INIT_INO: the same on every kernel */
@@ -131,15 +122,12 @@ static int refuse(const char *name, const char *problem)
 static int is_pin_of(const char *path, __u32 link_id)
 {
 	struct bpf_link_info info = {};
-	__u32 len = sizeof(info);
-	int error, fd = bpf_obj_get(path);
+	int fd AUTO_CLOSE = bpf_obj_get(path);
 
 	if (fd < 0) /* EACCES: a pin of something else that we may not have */
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
-	error = bpf_obj_get_info_by_fd(fd, &info, &len) ? -errno : 0;
-	close(fd);
-	if (error)
-		return error;
+	if (object_info(fd, &info))
+		return -errno;
 	return info.type == BPF_LINK_TYPE_STRUCT_OPS && (info.id == link_id || !link_map_id(&info));
 }
 

@@ -54,8 +54,7 @@ static int add_to_list(const struct netns *ns, void *data)
 				   strerror(-error));
 	d.map_id = known ? known->is.map_id : -1ll;
 	d.netns = mem_copy(ns->name);
-	list->entry = mem_grow(list->entry, list->n, sizeof(d));
-	list->entry[list->n++] = d;
+	MEM_ADD(list->entry, list->n) = d;
 	return EXIT_DONE;
 }
 
@@ -84,14 +83,7 @@ void defaults_free(struct default_of *list, int n)
 /* Opens the instance's map of namespaces; makes it if there is none yet. */
 static int open_map(const struct instance *inst)
 {
-	int prog AUTO_CLOSE = -1;
-
-	if (inst->defaults_id)
-		return instance_map(inst->defaults_id);
-	prog = bpf_prog_get_fd_by_id(inst->prog_id);
-	if (prog < 0)
-		return -errno;
-	return note_map_make(prog, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN);
+	return notes_open(inst, inst->defaults_id, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN);
 }
 
 /* What is done to the default of a namespace, or of all. */
@@ -115,18 +107,68 @@ static int read_note(int map, const struct netns *ns, char previous[BBR_NAME_LEN
 	return errno == ENOENT ? 0 : -errno;
 }
 
+/* Makes `name` the default. Notes it first: if we are killed here, it can be undone. */
+static int change(const struct setting *s, __u32 inode, const char *name,
+		  const char previous[BBR_NAME_LEN])
+{
+	int error = 0;
+
+	if (bpf_map_update_elem(s->map, &inode, previous, BPF_ANY))
+		error = -errno;
+	if (!error)
+		error = applied_note_default(s->inst, inode, s->is_applied);
+	if (!error)
+		error = write_default(name);
+	if (error) {
+		bpf_map_delete_elem(s->map, &inode);
+		applied_note_default(s->inst, inode, false);
+	}
+	return error;
+}
+
+/*
+ * Makes the previous default the default again, or cubic, or reno, which is in every kernel. *now:
+ * which it is.
+ */
+static int change_back(const struct setting *s, const struct netns *ns, const char *previous,
+		       char now[BBR_NAME_LEN])
+{
+	int error = previous[0] ? write_default(previous) : -ENOENT;
+	bool is_gone = error;
+
+	strcpy(now, previous);
+	if (error)
+		error = write_default(strcpy(now, "cubic"));
+	if (error)
+		error = write_default(strcpy(now, "reno"));
+	if (error)
+		return error;
+	if (is_gone && previous[0])
+		err("network namespace %s: the previous default %s is gone; the default is now %s",
+		    ns->name, previous, now);
+	else if (is_gone)
+		err("network namespace %s: the previous default is unknown; the default is now %s",
+		    ns->name, now);
+	bpf_map_delete_elem(s->map, &ns->inode);
+	applied_note_default(s->inst, ns->inode, false);
+	return 0;
+}
+
+static int refuse_change(const struct netns *ns, int error)
+{
+	return err_refused("network namespace %s: cannot change its default: %s", ns->name,
+			   strerror(-error));
+}
+
 static int set(const struct netns *ns, void *data)
 {
 	const struct setting *s = data;
 	char now[BBR_NAME_LEN] = "", previous[BBR_NAME_LEN] = "";
 	const char *where = s->netns ? "network namespace " : "this network namespace";
 	int noted = read_note(s->map, ns, previous), error = noted < 0 ? noted : default_read(now);
-	bool is_named;
+	bool is_named = !strcmp(now, s->inst->name);
 
-	if (error)
-		goto refused;
-	is_named = !strcmp(now, s->inst->name);
-	if (is_named && noted)
+	if (!error && is_named && noted)
 		return err_nothing("%s: already the default of %s%s", s->inst->name, where,
 				   s->netns ? s->netns : "");
 	/*
@@ -136,17 +178,11 @@ static int set(const struct netns *ns, void *data)
 	memset(previous, 0, sizeof(previous));
 	if (!is_named)
 		strcpy(previous, now);
-	/* Note it first: if we are killed here, it can be undone. */
-	if (bpf_map_update_elem(s->map, &ns->inode, previous, BPF_ANY)) {
-		error = -errno;
-		goto refused;
-	}
-	applied_note_default(s->inst, ns->inode, false);
-	error = write_default(s->inst->name);
-	if (error) {
-		bpf_map_delete_elem(s->map, &ns->inode);
-		goto refused;
-	}
+	if (!error)
+		error = change(s, ns->inode, s->inst->name, previous);
+	if (error)
+		return err_refused("%s: cannot make it the default: %s", s->inst->name,
+				   strerror(-error));
 	if (s->j) {
 		json_open_object(s->j, "default");
 		json_add_string(s->j, "netns", ns->name);
@@ -158,52 +194,43 @@ static int set(const struct netns *ns, void *data)
 		       s->netns ? text_shown(s->netns) : "", now);
 	}
 	return EXIT_DONE;
-
-refused:
-	return err_refused("%s: cannot make it the default: %s", s->inst->name, strerror(-error));
 }
 
 int default_set(const char *instance, const char *netns, struct json *j)
 {
 	struct instance inst;
 	struct setting s = { .inst = &inst, .j = j, .netns = netns };
-	int ret = instance_get(instance, &inst);
+	int ret = instance_get(instance, &inst), map AUTO_CLOSE = ret ? -1 : open_map(&inst);
 
 	if (ret)
 		return ret;
-	s.map = open_map(&inst);
-	if (s.map < 0)
-		return err_bpf(s.map, "cannot make a map for the previous default");
-	ret = netns_visit(netns, set, &s);
-	close(s.map);
-	return ret;
+	if (map < 0)
+		return err_bpf(map, "cannot make a map for the previous default");
+	s.map = map;
+	return netns_visit(netns, set, &s);
 }
 
 int default_notes(const struct instance *inst, struct default_note **list)
 {
-	int error = 0, n = 0, map = inst->defaults_id ? instance_map(inst->defaults_id) : -ENOENT;
-	__u32 *last = NULL, inode;
+	int map AUTO_CLOSE = inst->defaults_id ? instance_map(inst->defaults_id) : -ENOENT;
+	int error = 0, n = 0;
+	const __u32 *last = NULL;
+	struct default_note note;
 
 	*list = NULL;
-	if (map == -ENOENT)
-		return 0;
 	if (map < 0)
-		return map;
-	while (!error && !bpf_map_get_next_key(map, last, &inode)) {
-		*list = mem_grow(*list, n, sizeof(**list));
-		(*list)[n].inode = inode;
-		last = &(*list)[n].inode;
-		if (!bpf_map_lookup_elem(map, &inode, (*list)[n].previous)) {
-			(*list)[n].previous[BBR_NAME_LEN - 1] = 0;
-			n++;
+		return map == -ENOENT ? 0 : map;
+	while (!error && !bpf_map_get_next_key(map, last, &note.inode)) {
+		last = &note.inode;
+		if (!bpf_map_lookup_elem(map, last, note.previous)) {
+			note.previous[BBR_NAME_LEN - 1] = 0;
+			MEM_ADD(*list, n) = note;
 		} else if (errno != ENOENT) {
 			error = -errno;
 		}
-		errno = ENOENT; /* of what ends the loop */
 	}
 	if (!error && errno != ENOENT)
 		error = -errno;
-	close(map);
 	if (!error)
 		return n;
 	free(*list);
@@ -228,70 +255,29 @@ static void say_restored(const struct setting *r, const struct netns *ns, const 
 	json_close(r->j);
 }
 
-/* Makes the default cubic, or reno, which is in every kernel. */
-static int write_fallback(const struct netns *ns, const char *previous, char now[BBR_NAME_LEN])
-{
-	int error;
-
-	strcpy(now, "cubic");
-	error = write_default(now);
-	if (error) {
-		strcpy(now, "reno");
-		error = write_default(now);
-	}
-	if (!error && previous[0])
-		err("network namespace %s: the previous default %s is gone; the default is now %s",
-		    ns->name, previous, now);
-	else if (!error)
-		err("network namespace %s: the previous default is unknown; the default is now %s",
-		    ns->name, now);
-	return error;
-}
-
 static int put(const struct netns *ns, void *data)
 {
 	const struct setting *p = data;
-	char previous[BBR_NAME_LEN] = "", now[BBR_NAME_LEN] = "";
-	int error = 0;
+	char previous[BBR_NAME_LEN] = "", now[BBR_NAME_LEN];
+	int error;
 
-	/* Note it first: if we are killed here, it can be undone. */
 	if (p->previous)
-		strcpy(previous, p->previous);
-	if (p->previous && bpf_map_update_elem(p->map, &ns->inode, previous, BPF_ANY))
-		error = -errno;
-	if (!error)
-		error = applied_note_default(p->inst, ns->inode, p->is_applied);
-	if (!error)
-		error = p->name[0] ? write_default(p->name) : -ENOENT;
-	if (error && !p->previous)
-		error = write_fallback(ns, p->name, now);
-	if (!error && !p->previous)
-		bpf_map_delete_elem(p->map, &ns->inode);
-	if (!error)
-		return EXIT_DONE;
-	if (p->previous) {
-		bpf_map_delete_elem(p->map, &ns->inode);
-		applied_note_default(p->inst, ns->inode, false);
-	}
-	return err_refused("network namespace %s: cannot change its default: %s", ns->name,
-			   strerror(-error));
+		error = change(p, ns->inode, p->name, strcpy(previous, p->previous));
+	else
+		error = change_back(p, ns, p->name, now);
+	return error ? refuse_change(ns, error) : EXIT_DONE;
 }
 
 int default_put(const struct instance *inst, const char *netns, const char *name,
 		const char *previous, bool is_applied)
 {
-	struct setting p = { .inst = inst,
-			     .map = open_map(inst),
-			     .name = name,
-			     .previous = previous,
+	int map AUTO_CLOSE = open_map(inst);
+	struct setting p = { inst, map, .name = name, .previous = previous,
 			     .is_applied = is_applied };
-	int ret;
 
-	if (p.map < 0)
-		return err_bpf(p.map, "cannot make a map for the previous default");
-	ret = netns_visit(netns, put, &p);
-	close(p.map);
-	return ret ? EXIT_REFUSED : EXIT_DONE;
+	if (map < 0)
+		return err_bpf(map, "cannot make a map for the previous default");
+	return netns_visit(netns, put, &p) ? EXIT_REFUSED : EXIT_DONE;
 }
 
 static int restore(const struct netns *ns, void *data)
@@ -315,15 +301,9 @@ static int restore(const struct netns *ns, void *data)
 		say_restored(r, ns, now, false);
 		return EXIT_DONE;
 	}
-	strcpy(now, previous);
-	error = previous[0] ? write_default(previous) : -ENOENT;
+	error = change_back(r, ns, previous, now);
 	if (error)
-		error = write_fallback(ns, previous, now);
-	if (error)
-		return err_refused("network namespace %s: cannot change its default: %s", ns->name,
-				   strerror(-error));
-	bpf_map_delete_elem(r->map, &ns->inode);
-	applied_note_default(r->inst, ns->inode, false);
+		return refuse_change(ns, error);
 	say_restored(r, ns, now, true);
 	return EXIT_DONE;
 }
@@ -351,21 +331,17 @@ static unsigned int name_unseen(const struct setting *r)
 
 int defaults_restore(const struct instance *inst, struct json *j, unsigned int *unseen)
 {
-	struct setting r = { .inst = inst, .map = -1, .j = j };
-	int ret;
+	int ret, map AUTO_CLOSE = inst->defaults_id ? instance_map(inst->defaults_id) : -1;
+	struct setting r = { .inst = inst, .map = map, .j = j };
 
-	if (inst->defaults_id)
-		r.map = instance_map(inst->defaults_id);
-	if (r.map < 0 && inst->defaults_id)
-		return err_bpf(r.map, "cannot read the previous defaults");
+	if (map < 0 && inst->defaults_id)
+		return err_bpf(map, "cannot read the previous defaults");
 	if (j)
 		json_open_array(j, "defaults");
 	ret = netns_for_each(restore, &r);
 	*unseen = name_unseen(&r);
 	if (j)
 		json_close(j);
-	if (r.map >= 0)
-		close(r.map);
 	return ret;
 }
 

@@ -84,11 +84,12 @@ int defaults_set_again(const char *name, unsigned int *n);
  */
 
 /*
- * Makes a map for at most 4096 notes, as one for each network namespace with its inode as the key.
- * It belongs to the program, and is found by its name. Returns a file descriptor, or -errno;
- * -EAGAIN: the kernel refused the name.
+ * Opens the instance's map of notes that has this id. 0: makes one for at most 4096 notes, which
+ * belongs to the program, and is found by its name. Returns a file descriptor, or -errno; -EAGAIN:
+ * the kernel refused the name.
  */
-int note_map_make(int prog_fd, const char *name, __u32 key_size, __u32 value_size);
+int notes_open(const struct instance *inst, __u32 id, const char *name, __u32 key_size,
+	       __u32 value_size);
 
 /*
  * Marks a program, of an instance or an attachment, that has no mark yet. Returns 0 or -errno.

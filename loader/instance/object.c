@@ -3,14 +3,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sys/utsname.h>
 
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf_calls.h"
 #include "bpf_bbr/migrate.h"
 #include "kernel/kernel_types.h"
 #include "cli/err.h"
@@ -30,8 +29,6 @@ static const struct setting {
 	{ "sock", "sk_pacing_rate" },
 	{ "sock", "sk_pacing_status" },
 };
-
-#define NAMES_LEN 128
 
 /* Loads a callback that sets so many bytes of its socket to 0; none: 0. Returns 0 or -errno. */
 static int try_to_set(__u32 ops, __u32 callback, __u32 offset, __u32 size)
@@ -53,13 +50,10 @@ static int try_to_set(__u32 ops, __u32 callback, __u32 offset, __u32 size)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .attach_btf_id = ops,
 		    .expected_attach_type = (enum bpf_attach_type)callback);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_STRUCT_OPS, "try_to_set", "GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), &opts);
+	int fd AUTO_CLOSE = bpf_prog_load(BPF_PROG_TYPE_STRUCT_OPS, "try_to_set", "GPL", insns,
+					  sizeof(insns) / sizeof(insns[0]), &opts);
 
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
+	return fd < 0 ? -errno : 0;
 }
 
 static int try_setting(const struct btf *kernel, __u32 ops, __u32 callback, const struct setting *s)
@@ -73,30 +67,25 @@ static int try_setting(const struct btf *kernel, __u32 ops, __u32 callback, cons
 			  strcmp(s->member, "sk_pacing_rate") ? sizeof(__u32) : sizeof(long));
 }
 
-static void add_name(char names[NAMES_LEN], const char *name)
-{
-	size_t n = strlen(names);
-
-	snprintf(names + n, NAMES_LEN - n, "%s%s", n ? ", " : "", name);
-}
-
 /* What of this a program may not set. Empty also if the kernel takes no program at all. */
-static void find_unsettable(const struct btf *kernel, char names[NAMES_LEN])
+static char *find_unsettable(const struct btf *kernel)
 {
 	int ops = btf__find_by_name_kind(kernel, TCP_OPS, BTF_KIND_STRUCT);
 	int callback = callback_index(kernel, "init");
+	char *names = mem_copy("");
 
 	if (ops < 0 || callback < 0 || try_to_set(ops, callback, 0, 0))
-		return;
+		return names;
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		if (try_setting(kernel, ops, callback, &settings[i]) == -EACCES)
-			add_name(names, settings[i].member);
+			names = mem_join(names, ", ", settings[i].member);
+	return names;
 }
 
 /* The callbacks of an open object that the kernel's congestion controls do not have. */
-static void find_missing(const struct bpf_object *obj, const struct btf *kernel,
-			 char names[NAMES_LEN])
+static char *find_missing(const struct bpf_object *obj, const struct btf *kernel)
 {
+	char *names = mem_copy("");
 	struct bpf_program *prog;
 
 	bpf_object__for_each_program(prog, obj)
@@ -105,18 +94,18 @@ static void find_missing(const struct bpf_object *obj, const struct btf *kernel,
 
 		if (bpf_program__type(prog) == BPF_PROG_TYPE_STRUCT_OPS &&
 		    callback_index(kernel, name) < 0)
-			add_name(names, name);
+			names = mem_join(names, ", ", name);
 	}
+	return names;
 }
 
 /* If this kernel has types, but not all that a congestion control needs. */
 static bool explain_features(const struct bpf_object *obj, const struct btf *kernel)
 {
-	char missing[NAMES_LEN] = "", unsettable[NAMES_LEN] = "";
+	char *missing AUTO_FREE = find_missing(obj, kernel);
+	char *unsettable AUTO_FREE = find_unsettable(kernel);
 	struct utsname uts = {};
 
-	find_missing(obj, kernel, missing);
-	find_unsettable(kernel, unsettable);
 	uname(&uts);
 	if (missing[0])
 		err("Linux %s cannot run it: its congestion controls have no %s", uts.release,
@@ -181,9 +170,8 @@ static void note_verified(const struct bpf_object *obj)
 	bpf_object__for_each_program(prog, obj)
 	{
 		struct bpf_prog_info info = {};
-		__u32 len = sizeof(info);
 
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+		if (!object_info(bpf_program__fd(prog), &info))
 			note("%s: the verifier went through %u instructions",
 			     bpf_program__name(prog), info.verified_insns);
 	}

@@ -39,24 +39,20 @@ static int refuse(const struct object *obj, const char *why)
  */
 static int read_file(const struct object *obj, struct embedded *bytes)
 {
-	FILE *f = fopen(obj->file, "re"), *all;
-	size_t n, size;
-	char part[8192], *begin;
-	int ret = EXIT_DONE;
+	FILE *f AUTO_FCLOSE = fopen(obj->file, "re");
+	char *begin;
+	size_t n;
 
 	if (!f)
 		return err_usage("%s: cannot be opened: %s", obj->file, strerror(errno));
-	all = mem_need(open_memstream(&begin, &size));
-	while ((n = fread(part, 1, sizeof(part), f)) && ftell(all) < FILE_MAX)
-		fwrite(part, 1, n, all);
-	if (n)
-		ret = refuse(obj, "it is too large for a BPF object");
-	else if (ferror(f) && errno != EISDIR)
-		ret = err_usage("%s: cannot be read: %s", obj->file, strerror(errno));
-	fclose(f);
-	mem_check(!fclose(all) && begin);
-	*bytes = (struct embedded){ begin, begin + size };
-	return ret;
+	begin = mem_need(malloc(FILE_MAX + 1));
+	n = fread(begin, 1, FILE_MAX + 1, f);
+	*bytes = (struct embedded){ begin, begin + n };
+	if (n > FILE_MAX)
+		return refuse(obj, "it is too large for a BPF object");
+	if (ferror(f) && errno != EISDIR)
+		return err_usage("%s: cannot be read: %s", obj->file, strerror(errno));
+	return EXIT_DONE;
 }
 
 /* Prints what is wrong; libbpf would only report that something is. */

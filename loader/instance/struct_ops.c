@@ -119,13 +119,6 @@ static int put(struct ops_value *v, const char *member, const void *data, size_t
 	return error;
 }
 
-static int put_name(struct ops_value *v, const char *name, __u32 flags)
-{
-	int error = put(v, "name", name, strlen(name));
-
-	return error ? error : put(v, "flags", &flags, sizeof(flags));
-}
-
 /*
  * Makes the map and takes over the value. For a link, the kernel accepts the programs already here,
  * so that later it can only refuse the name.
@@ -167,36 +160,27 @@ int object_set_flags(struct bpf_object *obj, __u32 flags)
 	return bpf_map__set_initial_value(map, &flags, sizeof(flags));
 }
 
-/* Reads the flags in an element of the struct_ops map. */
-static int flags_of(const struct ops_value *v, const char *value, __u32 *flags)
+/* Reads an instance's element. The kernel returns program ids where it takes file descriptors. */
+static int read_value(struct ops_value *v, const struct instance *inst)
 {
-	__u32 offset;
-	int error = find_member(v, "flags", &offset);
+	int error = ops_value_open(v), fd AUTO_CLOSE = error ? -1 : instance_map(inst->map_id);
 
-	if (!error)
-		memcpy(flags, value + offset, sizeof(*flags));
-	return error;
-}
-
-static int read_value(const struct instance *inst, char *value)
-{
-	int map_fd AUTO_CLOSE = instance_map(inst->map_id);
-
-	if (map_fd < 0)
-		return map_fd;
-	return bpf_map_lookup_elem(map_fd, &key, value) ? -errno : 0;
+	if (error || fd < 0)
+		return error ? error : fd;
+	return bpf_map_lookup_elem(fd, &key, v->value) ? -errno : 0;
 }
 
 int ops_flags(const struct instance *inst, __u32 *flags)
 {
 	struct ops_value v;
-	int error = ops_value_open(&v);
+	__u32 offset;
+	int error = read_value(&v, inst);
 
 	if (!error)
-		error = read_value(inst, v.value);
+		error = find_member(&v, "flags", &offset);
 	if (!error)
-		error = flags_of(&v, v.value, flags);
-	free(v.value); /* unless make_map() has taken it over */
+		memcpy(flags, v.value + offset, sizeof(*flags));
+	free(v.value);
 	return error;
 }
 
@@ -204,15 +188,13 @@ int ops_flags(const struct instance *inst, __u32 *flags)
 static int read_tag(int fd, __u8 tag[BPF_TAG_SIZE])
 {
 	struct bpf_prog_info info = {};
-	__u32 len = sizeof(info);
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+	if (fd < 0 || object_info(fd, &info))
 		return -errno;
 	memcpy(tag, info.tag, BPF_TAG_SIZE);
 	return 0;
 }
 
-/* The kernel returns program ids where it takes file descriptors. */
 static bool has_program(const struct ops_value *v, const struct bpf_program *prog)
 {
 	__u8 ours[BPF_TAG_SIZE], its[BPF_TAG_SIZE];
@@ -232,7 +214,7 @@ bool ops_has_code(const struct instance *inst, const struct bpf_object *obj)
 {
 	const struct bpf_program *prog = NULL;
 	struct ops_value v;
-	bool same = !ops_value_open(&v) && !read_value(inst, v.value);
+	bool same = !read_value(&v, inst);
 
 	while (same && (prog = bpf_object__next_program(obj, (struct bpf_program *)prog)))
 		same = has_program(&v, prog);
@@ -249,29 +231,33 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 {
 	struct bpf_program *prog;
 	struct ops_value v;
+	__u32 flags = object_flags(obj);
 	int error = ops_value_open(&v);
 
 	*ops = (struct ops){ .by_link = by_link, .fd = -1, .link_fd = -1 };
-	if (error)
-		goto out;
 	bpf_object__for_each_program(prog, obj)
 	{
 		unsigned long fd = bpf_program__fd(prog);
 
-		error = put(&v, callback_name(v.btf, bpf_program__name(prog)), &fd, sizeof(fd));
-		if (error)
-			goto out;
+		if (!error)
+			error = put(&v, callback_name(v.btf, bpf_program__name(prog)), &fd,
+				    sizeof(fd));
 	}
-	error = put_name(&v, name, object_flags(obj));
+	if (!error)
+		error = put(&v, "name", name, strlen(name));
+	if (!error)
+		error = put(&v, "flags", &flags, sizeof(flags));
 	if (!error)
 		error = make_map(ops, &v, name, bpf_object__btf_fd(obj));
-out:
 	free(v.value); /* unless make_map() has taken it over */
 	return error;
 }
 
-/* The kernel returns program ids where it takes file descriptors. */
-static int put_programs_of(struct ops_value *v, const char *value, int *fds, int *n)
+/*
+ * Makes a value that the kernel returned into one that it takes. The programs' file descriptors stay
+ * open until the process ends: the value refers to them.
+ */
+static int reopen_programs(struct ops_value *v)
 {
 	const struct btf_type *t = btf__type_by_id(v->btf, v->type);
 	__u32 start;
@@ -285,52 +271,36 @@ static int put_programs_of(struct ops_value *v, const char *value, int *fds, int
 	for (int i = 0; i < btf_vlen(t); i++) {
 		const struct btf_type *m =
 			btf__type_by_id(v->btf, btf__resolve_type(v->btf, btf_members(t)[i].type));
-		unsigned long fd;
-		__u64 id;
+		char *at = v->value + start + btf_member_bit_offset(t, i) / 8;
+		__u64 program;
+		int fd;
 
 		if (!btf_is_ptr(m))
 			continue;
 		m = btf__type_by_id(v->btf, btf__resolve_type(v->btf, m->type));
-		memcpy(&id, value + start + btf_member_bit_offset(t, i) / 8, sizeof(id));
-		if (!btf_is_func_proto(m) || !id)
+		memcpy(&program, at, sizeof(program));
+		if (!btf_is_func_proto(m) || !program)
 			continue;
-		fds[*n] = bpf_prog_get_fd_by_id(id);
-		if (fds[*n] < 0)
+		fd = bpf_prog_get_fd_by_id(program);
+		if (fd < 0)
 			return -errno;
-		fd = fds[(*n)++];
-		error = put(v, btf__name_by_offset(v->btf, btf_members(t)[i].name_off), &fd,
-			    sizeof(fd));
-		if (error)
-			return error;
+		program = fd;
+		memcpy(at, &program, sizeof(program));
 	}
+	memset(v->value, 0, start); /* the state, and how many use it */
 	return 0;
 }
 
 int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd)
 {
-	int fds[64], n = 0; /* 64: the kernel's limit */
-	__u32 flags = 0;
 	struct ops_value v;
-	char *value AUTO_FREE = NULL;
-	int error = ops_value_open(&v);
+	int error = read_value(&v, inst);
 
 	*ops = (struct ops){ .fd = -1, .link_fd = -1 };
-	if (!error && !(value = calloc(1, v.size)))
-		error = -ENOMEM;
 	if (!error)
-		error = read_value(inst, value);
-	if (!error)
-		error = flags_of(&v, value, &flags);
-	if (!error)
-		error = put_programs_of(&v, value, fds, &n);
-	if (!error)
-		error = put_name(&v, inst->name, flags);
+		error = reopen_programs(&v);
 	if (!error)
 		error = make_map(ops, &v, inst->name, btf_fd);
-	/*
-	 * The programs' file descriptors stay open until the process ends: the value refers to
-	 * them.
-	 */
 	free(v.value); /* unless make_map() has taken it over */
 	return error;
 }
@@ -392,7 +362,6 @@ static int end_link(const struct instance *inst)
 
 int unregister(const struct instance *inst)
 {
-	static const __u32 key;
 	int fd AUTO_CLOSE = -1;
 
 	if (inst->link_id)

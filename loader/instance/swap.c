@@ -24,13 +24,9 @@
 /* Replaces the code that a link has registered. The name is never missing. */
 static int replace(const struct instance *old, int new_map)
 {
-	int error, fd = bpf_link_get_fd_by_id(old->link_id);
+	int fd AUTO_CLOSE = bpf_link_get_fd_by_id(old->link_id);
 
-	if (fd < 0)
-		return -errno;
-	error = bpf_link_update(fd, new_map, NULL) ? -errno : 0;
-	close(fd);
-	return error;
+	return fd < 0 || bpf_link_update(fd, new_map, NULL) ? -errno : 0;
 }
 
 struct unregistering {
@@ -169,29 +165,22 @@ static int carry_profiles(const struct profile_map *from, struct profile_map *to
 static int carry_rules(const struct instance *from, int to)
 {
 	static const __u32 place;
-	int error, trie, outer = instance_map(from->rules_id);
+	int outer AUTO_CLOSE = instance_map(from->rules_id), trie AUTO_CLOSE = -1;
+	int error = outer < 0 ? outer : rule_trie_open(outer, &trie);
 
-	if (outer < 0)
-		return outer;
-	error = rule_trie_open(outer, &trie);
-	close(outer);
 	if (error || trie < 0)
 		return error;
-	error = bpf_map_update_elem(to, &place, &trie, BPF_ANY) ? -errno : 0;
-	close(trie);
-	return error;
+	return bpf_map_update_elem(to, &place, &trie, BPF_ANY) ? -errno : 0;
 }
 
 /* The map lives as long as a program that it is bound to. */
 static int bind(__u32 id, const struct bpf_object *to)
 {
-	int error, map = id ? instance_map(id) : -1;
+	int map AUTO_CLOSE = id ? instance_map(id) : -1;
 
 	if (!id || map < 0)
 		return id ? map : 0;
-	error = bpf_prog_bind_map(object_program(to, "cong_control"), map, NULL) ? -errno : 0;
-	close(map);
-	return error;
+	return bpf_prog_bind_map(object_program(to, "cong_control"), map, NULL) ? -errno : 0;
 }
 
 int carry_defaults(const struct instance *from, const struct bpf_object *to)
@@ -206,34 +195,27 @@ int carry_defaults(const struct instance *from, const struct bpf_object *to)
 int carry_assigned(const struct instance *from, const struct bpf_object *to)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(to, INSTANCE_MAP_ASSIGNED);
-	int error, fd;
+	int fd AUTO_CLOSE = -1;
 
 	if (!from->assigned_id || !map)
 		return 0;
 	fd = instance_map(from->assigned_id);
 	if (fd < 0)
 		return fd;
-	error = bpf_map__reuse_fd(map, fd) ? -errno : 0;
-	close(fd);
-	return error;
+	return bpf_map__reuse_fd(map, fd) ? -errno : 0;
 }
 
 int carry_settings(const struct instance *from, const struct bpf_object *to,
 		   const struct bbr_abi *abi)
 {
-	struct profile_map old, new;
-	int error, ret;
+	struct profile_map old AUTO(profile_map_close), new AUTO(profile_map_close) = {};
+	int error, ret = profile_map_open(from, &old);
 
-	ret = profile_map_open(from, &old);
-	if (ret)
-		return ret;
-	ret = profile_map_open_maps(from->algorithm, object_map(to, BBR_MAP_PARAMS), -1,
-				    abi->params_size, &new);
-	if (!ret) {
+	if (!ret)
+		ret = profile_map_open_maps(from->algorithm, object_map(to, BBR_MAP_PARAMS), -1,
+					    abi->params_size, &new);
+	if (!ret)
 		ret = carry_profiles(&old, &new);
-		profile_map_close(&new);
-	}
-	profile_map_close(&old);
 	if (ret)
 		return ret;
 	error = carry_rules(from, object_map(to, BBR_MAP_RULES));

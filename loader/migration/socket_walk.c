@@ -5,13 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <netinet/tcp.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf_calls.h"
 #include "cli/err.h"
 #include "cli/text.h"
 #include "instance/object.h"
@@ -81,35 +80,28 @@ static int note_record(struct migration *m, const struct migrate_record *r)
 	return found ? 0 : -ENOMEM;
 }
 
-/* One pass over the namespace that we are in. Returns how many sockets were new, or -errno. */
-static int pass(struct migration *m, int link)
+/* One pass over the namespace that we are in. */
+struct pass {
+	struct migration *m;
+	int found; /* sockets that were new, or -errno */
+	struct migrate_record record[READ_SIZE / sizeof(struct migrate_record)];
+};
+
+static ssize_t take_records(void *pass, size_t size)
 {
-	static struct migrate_record buf[READ_SIZE / sizeof(struct migrate_record)];
-	int fd AUTO_CLOSE = bpf_iter_create(link), found = 0;
-	size_t have = 0;
-	ssize_t n = 0;
+	struct pass *p = pass;
+	size_t n = size / sizeof(*p->record);
 
-	if (fd < 0)
-		return -errno;
-	while (!is_stopped) {
-		n = read(fd, (char *)buf + have, sizeof(buf) - have);
-		/* EAGAIN: none of very many matched. */
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (n <= 0)
-			break;
-		have += n;
-		for (size_t i = 0; i < have / sizeof(*buf); i++) {
-			int new = note_record(m, &buf[i]);
+	for (size_t i = 0; i < n; i++) {
+		int new = note_record(p->m, &p->record[i]);
 
-			if (new < 0)
-				return new;
-			found += new;
+		if (new < 0) {
+			p->found = new;
+			return -1;
 		}
-		memmove(buf, (char *)buf + have / sizeof(*buf) * sizeof(*buf), have % sizeof(*buf));
-		have %= sizeof(*buf);
+		p->found += new;
 	}
-	return n < 0 && !is_stopped ? -errno : found;
+	return is_stopped ? -1 : (ssize_t)(n * sizeof(*p->record));
 }
 
 struct visit {
@@ -120,15 +112,21 @@ struct visit {
 
 static int visit(const struct netns *ns, void *data)
 {
+	static struct pass p;
 	const struct visit *v = data;
 	size_t before = migration_count(v->m, MIGRATE_MOVED, false);
-	int found = 1;
+	int found = 1, error;
 
 	if (ns->inode == v->skip)
 		return EXIT_DONE;
 	v->m->namespaces++;
-	for (int i = 0; i < MAX_PASSES && found > 0 && !is_stopped; i++)
-		found = pass(v->m, v->link);
+	for (int i = 0; i < MAX_PASSES && found > 0 && !is_stopped; i++) {
+		p.m = v->m;
+		p.found = 0;
+		error = iterator_read(v->link, (char *)p.record, sizeof(p.record), take_records,
+				      &p);
+		found = error ? error : p.found;
+	}
 	if (found < 0)
 		return err_refused("cannot walk the sockets of network namespace %s: %s", ns->name,
 				   strerror(-found));
