@@ -46,15 +46,12 @@ __u8 prefix_bits(const __u32 mask[4])
 
 bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4])
 {
-	const char *slash = strchr(s, '/');
-	char text[INET6_ADDRSTRLEN];
-	size_t n = slash ? (size_t)(slash - s) : strlen(s);
+	size_t n = strcspn(s, "/");
+	char text[INET6_ADDRSTRLEN] = ""; /* no address, as is what does not fit */
 	int bits, len;
 
-	if (n >= sizeof(text))
-		return err_value(option, s, "not an IPv4 or IPv6 address or prefix");
-	memcpy(text, s, n);
-	text[n] = 0;
+	if (n < sizeof(text))
+		memcpy(text, s, n);
 	if (inet_pton(AF_INET, text, &addr[3]) == 1) {
 		addr[0] = addr[1] = 0;
 		addr[2] = htonl(0xffff);
@@ -64,7 +61,7 @@ bool parse_prefix(const char *option, const char *s, __u32 addr[4], __u32 mask[4
 	} else {
 		return err_value(option, s, "not an IPv4 or IPv6 address or prefix");
 	}
-	len = slash ? prefix_len(slash + 1, bits) : bits;
+	len = s[n] ? prefix_len(s + n + 1, bits) : bits;
 	if (len < 0)
 		return err_value(option, s,
 				 bits == 32 ? "a prefix length must be 0 to 32" :

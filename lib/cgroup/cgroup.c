@@ -76,27 +76,29 @@ static char *real_path(const char *path)
 	return real;
 }
 
-int cgroup_find(const char *option, const char *path, char **found)
+/* Says why there is no such cgroup. mount: where they are, NULL: nowhere. */
+static int refuse(const char *option, const char *path, const char *mount)
 {
-	char *mount AUTO_FREE = NULL, *full AUTO_FREE = NULL;
-
-	*found = path[0] == '/' ? real_path(path) : NULL;
-	if (*found)
-		return EXIT_DONE;
-	mount = cgroup_mount();
 	if (!mount) {
 		err("%s %s: no cgroup2 file system is mounted", option, path);
 		remedy("mount it: mount -t cgroup2 none /sys/fs/cgroup");
 		return EXIT_REFUSED;
 	}
-	full = path[0] ? mem_format("%s/%s", mount, path) : NULL;
-	if (full)
-		*found = real_path(full);
-	if (*found)
-		return EXIT_DONE;
 	err("%s %s: no such cgroup", option, path);
 	remedy("a path such as system.slice/x.service, below %s", mount);
 	return EXIT_USAGE;
+}
+
+int cgroup_find(const char *option, const char *path, char **found)
+{
+	char *mount AUTO_FREE = cgroup_mount(), *full AUTO_FREE = NULL;
+
+	*found = path[0] == '/' ? real_path(path) : NULL;
+	if (!*found && mount && path[0]) {
+		full = mem_format("%s/%s", mount, path);
+		*found = real_path(full);
+	}
+	return *found ? EXIT_DONE : refuse(option, path, mount);
 }
 
 /*
@@ -162,11 +164,7 @@ int cgroup_place(const char *option, const char *path, char **place, char **belo
 		if (*place)
 			*below = mem_copy(full + strlen(cut) + 1);
 	}
-	if (*place)
-		return EXIT_DONE;
-	err("%s %s: no such cgroup", option, path);
-	remedy("a path such as system.slice/x.service, below %s", mount);
-	return EXIT_USAGE;
+	return *place ? EXIT_DONE : refuse(option, path, mount);
 }
 
 int cgroup_path_term(const char *place, const char *below, struct bbr_term *term)
@@ -226,15 +224,19 @@ int cgroup_id(const char *option, const char *path, __u64 *id)
 	return cgroup_ids(option, path, id, 1, &n);
 }
 
-/* Reads the full path of a cgroup; false if there is no cgroup with this id any more. */
-static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
+/*
+ * Reads the full path of a cgroup, and how much of it is the mount's; false, with errno, if there is
+ * no cgroup with this id any more.
+ */
+static bool path_of(__u64 id, char path[PATH_MAX], size_t *mount_len)
 {
+	char *mount AUTO_FREE = cgroup_mount();
 	struct {
 		struct file_handle handle;
 		__u64 id;
 	} h = { { .handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE }, id };
-	int mount_fd AUTO_CLOSE = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-		     fd AUTO_CLOSE = -1;
+	int mount_fd AUTO_CLOSE = mount ? open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd AUTO_CLOSE = -1;
 	ssize_t len = -1;
 	char link[64];
 
@@ -245,7 +247,8 @@ static bool path_of(__u64 id, const char *mount, char path[PATH_MAX])
 		len = readlink(link, path, PATH_MAX - 1);
 	}
 	path[len < 0 ? 0 : len] = 0;
-	return len >= (ssize_t)strlen(mount);
+	*mount_len = mount ? strlen(mount) : 0;
+	return len >= (ssize_t)*mount_len;
 }
 
 bool cgroup_is_within(const char *path, const char *above)
@@ -296,12 +299,13 @@ __u64 cgroup_id_now(const char *path)
 
 int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS])
 {
-	char *mount AUTO_FREE = cgroup_mount(), path[PATH_MAX];
+	char path[PATH_MAX];
+	size_t mount_len;
 	int n = 0;
 
-	if (!mount || !path_of(id, mount, path))
+	if (!path_of(id, path, &mount_len))
 		return 0;
-	while (n < BBR_RULE_CGROUP_LEVELS && strlen(path) >= strlen(mount) &&
+	while (n < BBR_RULE_CGROUP_LEVELS && strlen(path) >= mount_len &&
 	       handle_of(path, &ids[n])) {
 		n++;
 		*strrchr(path, '/') = 0;
@@ -311,19 +315,21 @@ int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS])
 
 void cgroup_path(__u64 id, char *path, size_t size)
 {
-	char *mount AUTO_FREE = cgroup_mount(), full[PATH_MAX];
+	char full[PATH_MAX];
+	size_t mount_len;
 
 	*path = 0;
-	if (mount && path_of(id, mount, full))
-		snprintf(path, size, "%s", full[strlen(mount)] ? full + strlen(mount) : "/");
+	if (path_of(id, full, &mount_len))
+		snprintf(path, size, "%s", full[mount_len] ? full + mount_len : "/");
 }
 
 bool cgroup_is_gone(__u64 id)
 {
-	char *mount AUTO_FREE = cgroup_mount(), path[PATH_MAX];
+	char path[PATH_MAX];
+	size_t mount_len;
 
 	errno = 0;
-	return mount && !path_of(id, mount, path) && errno == ESTALE;
+	return !path_of(id, path, &mount_len) && errno == ESTALE;
 }
 
 /* ---- the sockets of processes */

@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 
+#include "cli/err.h"
 #include "netlink.h"
 
 struct netlink_attributes netlink_attributes(const void *first, int len)
@@ -51,7 +52,8 @@ static int read_answer(int fd, netlink_visitor visit, void *data, bool *is_chang
 		/* Both begin with -errno or 0. */
 		if (head->nlmsg_type == NLMSG_DONE || head->nlmsg_type == NLMSG_ERROR)
 			return NLMSG_PAYLOAD(head, 0) < sizeof(int) ? 0 : *(int *)NLMSG_DATA(head);
-		visit(head, data);
+		if (visit)
+			visit(head, data);
 	}
 	return 1;
 }
@@ -59,7 +61,7 @@ static int read_answer(int fd, netlink_visitor visit, void *data, bool *is_chang
 int netlink_ask(const struct nlmsghdr *request, netlink_visitor visit, void *data)
 {
 	static const int on = 1;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), ret;
+	int fd AUTO_CLOSE = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), ret;
 	bool is_changed = false;
 
 	if (fd < 0)
@@ -69,7 +71,6 @@ int netlink_ask(const struct nlmsghdr *request, netlink_visitor visit, void *dat
 	ret = send(fd, request, request->nlmsg_len, 0) < 0 ? -errno : 1;
 	while (ret > 0)
 		ret = read_answer(fd, visit, data, &is_changed);
-	close(fd);
 	return ret || !is_changed ? ret : -ESTALE;
 }
 

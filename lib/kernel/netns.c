@@ -435,37 +435,26 @@ int netns_for_each(netns_visitor visit, void *data)
 	return netns_for_each_using(NULL, visit, data);
 }
 
-static void refuse(const char *option, const char *name, const char *why)
-{
-	err("%s %s: %s", option, name, why);
-	remedy("a name of `ip netns list`, or a path such as /proc/PID/ns/net");
-}
-
 /* Opens ns->name and fills in its inode. Returns a descriptor, or -1 after printing why not. */
 static int open_named(const char *option, struct netns *ns)
 {
+	const char *why = "not a network namespace";
 	char path[PATH_MAX];
 	struct statfs fs;
 	struct stat st;
 	int fd;
 
-	if (strchr(ns->name, '/'))
-		snprintf(path, sizeof(path), "%s", ns->name);
-	else
-		snprintf(path, sizeof(path), NETNS_NAMED "%s", ns->name);
+	snprintf(path, sizeof(path), "%s%s", strchr(ns->name, '/') ? "" : NETNS_NAMED, ns->name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		refuse(option, ns->name, strerror(errno));
-		return -1;
+	if (fd >= 0 && !fstatfs(fd, &fs) && fs.f_type == NSFS_MAGIC && !fstat(fd, &st) &&
+	    ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET) {
+		ns->inode = st.st_ino;
+		return fd;
 	}
-	if (fstatfs(fd, &fs) || fs.f_type != NSFS_MAGIC || fstat(fd, &st) ||
-	    ioctl(fd, NS_GET_NSTYPE) != CLONE_NEWNET) {
-		close(fd);
-		refuse(option, ns->name, "not a network namespace");
-		return -1;
-	}
-	ns->inode = st.st_ino;
-	return fd;
+	err("%s %s: %s", option, ns->name, fd < 0 ? strerror(errno) : why);
+	remedy("a name of `ip netns list`, or a path such as /proc/PID/ns/net");
+	auto_close(&fd);
+	return -1;
 }
 
 int netns_visit(const char *name, netns_visitor visit, void *data)

@@ -295,25 +295,23 @@ bool route_same(const struct route *a, const struct route *b)
 	       !memcmp(&x.is, &y.is, x.is.head.nlmsg_len);
 }
 
-static void ignore(UNUSED const struct nlmsghdr *message, UNUSED void *data)
-{
-}
-
-int route_write(const struct route *r, int flags)
+static int send_route(int type, const struct route *r, int flags)
 {
 	static struct making m;
 
 	make(&m, r, flags);
-	return m.is_full ? -E2BIG : netlink_ask(&m.is.head, ignore, NULL);
+	m.is.head.nlmsg_type = type;
+	return m.is_full ? -E2BIG : netlink_ask(&m.is.head, NULL, NULL);
+}
+
+int route_write(const struct route *r, int flags)
+{
+	return send_route(RTM_NEWROUTE, r, flags);
 }
 
 int route_delete(const struct route *r)
 {
-	static struct making m;
-
-	make(&m, r, 0);
-	m.is.head.nlmsg_type = RTM_DELROUTE;
-	return m.is_full ? -E2BIG : netlink_ask(&m.is.head, ignore, NULL);
+	return send_route(RTM_DELROUTE, r, 0);
 }
 
 /* ---- asking */

@@ -30,18 +30,26 @@ static int read_terms(struct rule_lookup *l, __u32 entries)
 	return 0;
 }
 
-static int open_trie(struct rule_lookup *l, int outer)
+int rule_trie_open(int outer_fd, int *trie)
 {
-	static const __u32 place; /* of the trie in bbr_rules */
-	struct bbr_rule_key key = rule_special_key(BBR_RULE_INDEX, 0);
-	struct bbr_rule index;
+	static const __u32 place;
 	__u32 id;
 
-	if (bpf_map_lookup_elem(outer, &place, &id))
-		return errno == ENOENT ? 0 : -errno; /* none */
-	l->fd = instance_map(id);
-	if (l->fd < 0)
-		return l->fd;
+	*trie = -1;
+	if (bpf_map_lookup_elem(outer_fd, &place, &id))
+		return errno == ENOENT ? 0 : -errno;
+	*trie = instance_map(id);
+	return *trie < 0 ? *trie : 0;
+}
+
+static int open_trie(struct rule_lookup *l, int outer)
+{
+	struct bbr_rule_key key = rule_special_key(BBR_RULE_INDEX, 0);
+	struct bbr_rule index;
+	int error = rule_trie_open(outer, &l->fd);
+
+	if (error || l->fd < 0)
+		return error;
 	if (bpf_map_lookup_elem(l->fd, &key, &index))
 		return errno == ENOENT ? -EINVAL : -errno;
 	if (index.profile > BBR_MAX_RULES)

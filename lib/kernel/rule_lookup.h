@@ -30,6 +30,9 @@ struct rule_test {
 	int nr_cgroups;
 };
 
+/* Opens the trie in an instance's array; -1: it has no rules. Returns 0 or -errno. */
+int rule_trie_open(int outer_fd, int *trie);
+
 /*
  * Opens the rules as they are now; later changes do not affect them. Returns 0, -EINVAL if bbrctl
  * did not write the rules, or another -errno. Call rule_lookup_close() in any case.

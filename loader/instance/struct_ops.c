@@ -315,10 +315,8 @@ int ops_register(struct ops *ops)
 
 void ops_free(struct ops *ops)
 {
-	if (ops->link_fd >= 0)
-		close(ops->link_fd);
-	if (ops->fd >= 0)
-		close(ops->fd);
+	auto_close(&ops->link_fd);
+	auto_close(&ops->fd);
 	free(ops->value);
 }
 

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -102,7 +101,7 @@ static int swap_with_gap(const struct instance *old, struct ops *new, struct ops
 	if (!error && new->by_link)
 		error = pin_link(old->name, new->link_fd);
 	if (error && new->link_fd >= 0) {
-		close(new->link_fd);
+		auto_close(&new->link_fd);
 		new->link_fd = -1;
 	}
 	if (error && error != -EEXIST)

@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -26,12 +25,10 @@ int rule_list_try_read(const struct instance *inst, struct rule_list *rules)
 	int error = rule_lookup_open(&lookup, inst);
 
 	*rules = (struct rule_list){ .rule = mem_new(1, sizeof(*rules->rule)) };
-	for (; !error && rules->n < lookup.n; rules->n++) {
-		struct bbr_rule *rule;
+	while (!error && rules->n < lookup.n) {
+		struct bbr_rule *rule = &MEM_ADD(rules->rule, rules->n);
 
-		rules->rule = mem_grow(rules->rule, rules->n, sizeof(*rule));
-		rule = &rules->rule[rules->n];
-		error = rule_lookup_get(&lookup, rules->n, rule);
+		error = rule_lookup_get(&lookup, rules->n - 1, rule);
 		/* True if bbrctl could have written it. Any profile will do: tuning_rule_profile(). */
 		if (error == -ENOENT ||
 		    (!error && (rule->dst_len > 128 || rule->fields >= BBR_RULE_COMBINATIONS)))
@@ -112,7 +109,7 @@ static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
 	       bbr_same_prefix(outer->dst, inner->dst, outer->dst_len);
 }
 
-static int put(int fd, struct bbr_rule_key key, const struct bbr_rule *value)
+static int put(int fd, struct bbr_rule_key key, const void *value)
 {
 	return bpf_map_update_elem(fd, &key, value, BPF_ANY) ? -errno : 0;
 }
@@ -194,11 +191,8 @@ static int put_terms(int fd, const struct rule_list *rules, __u32 *n)
 		}
 	}
 	*n = (terms + 1) / 2;
-	for (__u32 i = 0; !error && i < *n; i++) {
-		struct bbr_rule_key key = rule_special_key(BBR_RULE_TERMS, i);
-
-		error = bpf_map_update_elem(fd, &key, &entry[i], BPF_ANY) ? -errno : 0;
-	}
+	for (__u32 i = 0; !error && i < *n; i++)
+		error = put(fd, rule_special_key(BBR_RULE_TERMS, i), &entry[i]);
 	return error;
 }
 
@@ -211,8 +205,7 @@ static int put_path(int fd, const struct bbr_rule *rule)
 
 	memcpy(text, rule->path, error ? 0 : len);
 	for (; !error && key.dport <= len / BBR_RULE_SIZE; key.dport++)
-		if (bpf_map_update_elem(fd, &key, text + key.dport * BBR_RULE_SIZE, BPF_ANY))
-			error = -errno;
+		error = put(fd, key, text + key.dport * BBR_RULE_SIZE);
 	return error;
 }
 
@@ -239,28 +232,14 @@ static int fill_trie(int fd, const struct rule_list *rules)
 int rule_trie_make(const struct rule_list *rules)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	int error, fd;
+	int fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, BBR_MAP_RULES, sizeof(struct bbr_rule_key),
+				BBR_RULE_SIZE, BBR_RULE_ENTRIES, &opts);
+	int error = fd < 0 ? -errno : fill_trie(fd, rules);
 
-	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, BBR_MAP_RULES, sizeof(struct bbr_rule_key),
-			    BBR_RULE_SIZE, BBR_RULE_ENTRIES, &opts);
-	if (fd < 0)
-		return -errno;
-	error = fill_trie(fd, rules);
 	if (!error)
 		return fd;
-	close(fd);
+	auto_close(&fd);
 	return error;
-}
-
-int rule_trie_open(int outer_fd, int *trie)
-{
-	__u32 id;
-
-	*trie = -1;
-	if (bpf_map_lookup_elem(outer_fd, &place, &id))
-		return errno == ENOENT ? 0 : -errno;
-	*trie = instance_map(id);
-	return *trie < 0 ? *trie : 0;
 }
 
 int rule_list_error(int error)
@@ -298,14 +277,14 @@ int rule_list_write(const struct instance *inst, const struct rule_list *rules)
 
 int rule_list_insert(struct rule_list *rules, __u32 place_of_rule, const struct bbr_rule *rule)
 {
-	struct bbr_rule *rule_at;
+	struct bbr_rule *at;
 
 	if (rules->n == BBR_MAX_RULES)
 		return err_refused("there are %d rules, the maximum", BBR_MAX_RULES);
-	rules->rule = mem_grow(rules->rule, rules->n, sizeof(*rule));
-	rule_at = &rules->rule[place_of_rule];
-	memmove(rule_at + 1, rule_at, (rules->n++ - place_of_rule) * sizeof(*rule));
-	*rule_at = *rule;
+	MEM_ADD(rules->rule, rules->n) = *rule;
+	at = &rules->rule[place_of_rule];
+	memmove(at + 1, at, (rules->n - 1 - place_of_rule) * sizeof(*rule));
+	*at = *rule;
 	return EXIT_DONE;
 }
 

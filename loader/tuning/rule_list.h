@@ -36,9 +36,6 @@ int rule_list_write_map(int outer_fd, const struct rule_list *rules);
 int rule_list_error(int error);
 int rule_trie_make(const struct rule_list *rules);
 
-/* Opens the trie in an instance's array; -1: it has no rules. Returns 0 or -errno. */
-int rule_trie_open(int outer_fd, int *trie);
-
 void rule_list_free(struct rule_list *rules);
 
 /* Inserts a rule at a place from 0 to n. */

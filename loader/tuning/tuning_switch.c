@@ -14,7 +14,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -43,8 +42,7 @@ void tuning_change_close(struct tuning_change *change)
 			    change->to_trie };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		auto_close(&fds[i]);
 }
 
 int tuning_changed_profile(const struct tuning_change *change, const char *name)
@@ -80,10 +78,9 @@ void tuning_delete_profile(struct tuning_change *change, const char *name)
 
 int tuning_change_rules(struct tuning_change *change, const struct rule_list *rules)
 {
-	int trie = -1, error = rule_trie_open(change->rules_fd, &change->from_trie);
+	int error = rule_trie_open(change->rules_fd, &change->from_trie);
+	int trie = !error && rules->n ? rule_trie_make(rules) : -1;
 
-	if (!error && rules->n)
-		trie = rule_trie_make(rules);
 	if (error || (rules->n && trie < 0))
 		return error ? error : trie;
 	change->to_trie = trie;
@@ -112,27 +109,17 @@ void tuning_change_reverse(struct tuning_change *change)
 /* ---- the program */
 
 struct code {
-	struct bpf_insn *insn;
-	size_t n, room;
-	bool is_out_of_memory;
+	struct bpf_insn *insn; /* NULL: they are only counted */
+	size_t n;
 };
 
 static void emit(struct code *c, __u8 op, int dst, int src, int off, int imm)
 {
-	struct bpf_insn *grown;
-
-	if (c->n == c->room) {
-		grown = realloc(c->insn, (2 * c->room + 64) * sizeof(*grown));
-		if (!grown) {
-			c->is_out_of_memory = true;
-			return;
-		}
-		c->insn = grown;
-		c->room = 2 * c->room + 64;
-	}
-	c->insn[c->n++] = (struct bpf_insn){
-		.code = op, .dst_reg = dst, .src_reg = src, .off = off, .imm = imm
-	};
+	if (c->insn)
+		c->insn[c->n] = (struct bpf_insn){
+			.code = op, .dst_reg = dst, .src_reg = src, .off = off, .imm = imm
+		};
+	c->n++;
 }
 
 /* An exchange is a full barrier: on every CPU the words change in this order. */
@@ -224,7 +211,7 @@ static void emit_undo(struct code *c, const struct tuning_change *change, size_t
 	for (size_t i = n; i--;) {
 		if (!change[i].changes_rules)
 			continue;
-		if (!c->is_out_of_memory)
+		if (c->insn)
 			c->insn[jump[i]].off = c->n - jump[i] - 1;
 		for (size_t before = i; before--;)
 			if (change[before].changes_rules) {
@@ -281,16 +268,19 @@ static int run(const struct code *c)
 
 int tuning_switch(const struct tuning_change *change, size_t n)
 {
-	size_t *jump = calloc(n + 1, sizeof(*jump));
-	struct code c = { .is_out_of_memory = !jump };
-	int error;
+	size_t *jump AUTO_FREE = calloc(n + 1, sizeof(*jump));
+	struct bpf_insn *insn AUTO_FREE = NULL;
+	struct code c = {};
 
-	if (jump)
-		emit_all(&c, change, n, jump);
-	error = c.is_out_of_memory ? -ENOMEM : run(&c);
-	free(c.insn);
-	free(jump);
-	return error;
+	if (!jump)
+		return -ENOMEM;
+	emit_all(&c, change, n, jump);
+	insn = calloc(c.n, sizeof(*insn));
+	if (!insn)
+		return -ENOMEM;
+	c = (struct code){ .insn = insn };
+	emit_all(&c, change, n, jump);
+	return run(&c);
 }
 
 int tuning_open(const char *name, bool with_rules, struct tuning *t)
