@@ -70,9 +70,9 @@ static const char *nearest_key(const struct algorithm *algorithm, const char *ke
 	const char *near = NULL;
 	size_t best = 0;
 
-	for (size_t i = 0; i < algorithm->n_params; i++)
-		if (text_is_nearer(word, algorithm->params[i].key, &best))
-			near = algorithm->params[i].key;
+	param_for_each (param, algorithm)
+		if (text_is_nearer(word, param->key, &best))
+			near = param->key;
 	return near;
 }
 
@@ -100,17 +100,6 @@ static int refuse_key(const struct algorithm *algorithm, const char *where, cons
 	return EXIT_USAGE;
 }
 
-int param_check_keys(const struct algorithm *algorithm, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		size_t len = strlen(argv[i]);
-
-		if (!param_find(algorithm, argv[i], len))
-			return refuse_key(algorithm, argv[0], argv[i], len);
-	}
-	return EXIT_DONE;
-}
-
 /*
  * The only algorithm that has a parameter with this key; the first algorithm if none has it; NULL
  * if several have.
@@ -129,18 +118,16 @@ static const struct algorithm *only_one_with(const char *key, size_t len)
 	return found ? found : algorithms[0];
 }
 
-int param_check_keys_early(int argc, char **argv)
+int param_check_keys(const struct algorithm *known, int argc, char **argv)
 {
-	int ret = EXIT_DONE;
+	for (int i = 1; i < argc; i++) {
+		size_t len = strlen(argv[i]);
+		const struct algorithm *algorithm = known ? known : only_one_with(argv[i], len);
 
-	for (int i = 1; !ret && i < argc; i++) {
-		const struct algorithm *algorithm = only_one_with(argv[i], strlen(argv[i]));
-		char *one[] = { argv[0], argv[i] };
-
-		if (algorithm)
-			ret = param_check_keys(algorithm, 2, one);
+		if (algorithm && !param_find(algorithm, argv[i], len))
+			return refuse_key(algorithm, argv[0], argv[i], len);
 	}
-	return ret;
+	return EXIT_DONE;
 }
 
 int param_check_once(int n, const char *const *assignments)
@@ -339,30 +326,25 @@ void param_add_range_json(struct json *j, const char *key, const struct param *p
 #define SLOW_KBIT 100
 #define BURST_BITS (8 * 65536)
 
-#define GAIN_ONE 256 /* of a gain: 1 */
-
-/* NULL: the algorithm has no such parameter. */
-static const __u32 *values_of(const struct param_set *set, const char *key, __u32 *n)
+/* The highest of its values; -1 if the algorithm has no such parameter. */
+static __s64 highest(const struct param_set *set, const char *key)
 {
 	const struct param *param = param_find(set->algorithm, key, strlen(key));
+	__s64 most = -1;
 
-	*n = param ? param->n : 0;
-	return param ? &set->value[param->first] : NULL;
+	for (__u32 i = 0; param && i < param->n; i++)
+		if (set->value[param->first + i] > most)
+			most = set->value[param->first + i];
+	return most;
 }
 
 /* True if no gain makes up for the margin, so that each cycle measures less than the one before. */
 static bool never_probes(const struct param_set *set)
 {
-	__u32 most = 0, n, ignored;
-	const __u32 *fixed = values_of(set, "pacing_rate", &ignored);
-	const __u32 *margin = values_of(set, "pacing_margin", &ignored);
-	const __u32 *gains = values_of(set, "probe_bw_gains", &n);
+	__s64 margin = highest(set, "pacing_margin"), gain = highest(set, "probe_bw_gains");
 
-	if (!margin || !gains || (fixed && *fixed))
-		return false;
-	for (__u32 i = 0; i < n; i++)
-		most = gains[i] > most ? gains[i] : most;
-	return most * (100 - *margin) < GAIN_ONE * 100;
+	return margin >= 0 && gain >= 0 && highest(set, "pacing_rate") <= 0 &&
+	       gain * (100 - margin) < BBR_UNIT * 100;
 }
 
 void param_warn(const char *whose, const struct param_set *old, const struct param_set *set)

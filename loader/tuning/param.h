@@ -38,18 +38,15 @@ const struct param *param_find(const struct algorithm *algorithm, const char *ke
 
 /*
  * Returns EXIT_DONE if all arguments of a verb (argv[0]) are keys, or EXIT_USAGE after printing the
- * first that is not.
+ * first that is not. NULL: the algorithm is not known yet; only what is a mistake for every one counts,
+ * so that the user learns of it before the kernel is asked.
  */
 int param_check_keys(const struct algorithm *algorithm, int argc, char **argv);
 
 /* Refuses assignments of which two have the same key: one value would be lost. */
 int param_check_once(int n, const char *const *assignments);
 
-/*
- * While the algorithm is not known yet: finds what is a mistake for every algorithm, in a verb's
- * keys or in n assignments. So the user learns of it before the kernel is asked.
- */
-int param_check_keys_early(int argc, char **argv);
+/* The same, and refuses what no algorithm takes, while it is not known yet. */
 int param_check_assignments_early(int n, char **assignments);
 
 /* Loops over the parameters of an algorithm. */

@@ -19,9 +19,8 @@
 struct reader {
 	struct profile_definitions *defs;
 	const char *origin;
-	const char *algorithm; /* whose profiles it holds */
 	bool skips_others; /* profiles of another algorithm; otherwise they are a mistake */
-	char line[ALGORITHM_LEN]; /* the algorithm's name in the file */
+	char algorithm[ALGORITHM_LEN]; /* whose profiles it holds */
 };
 
 static void free_def(struct profile_definition *def)
@@ -132,8 +131,7 @@ static int take_pair(void *user, const char *section, const char *key, const cha
 	struct reader *r = user;
 
 	if (!section[0] && !strcmp(key, "algorithm")) {
-		snprintf(r->line, sizeof(r->line), "%s", value);
-		r->algorithm = r->line;
+		snprintf(r->algorithm, sizeof(r->algorithm), "%s", value);
 		return EXIT_DONE;
 	}
 	return is_of_another(r) ? EXIT_DONE :
@@ -145,13 +143,9 @@ static const struct ini_reader_ops reader_ops = { begin_profile, take_pair, no_l
 
 static int read_file(const char *path, struct profile_definitions *defs, bool skips_others)
 {
-	struct reader r = {
-		.defs = defs,
-		.origin = path,
-		.algorithm = algorithms[0]->name,
-		.skips_others = skips_others,
-	};
+	struct reader r = { .defs = defs, .origin = path, .skips_others = skips_others };
 
+	strcpy(r.algorithm, algorithms[0]->name);
 	return ini_file_read_path(path, &reader_ops, &r);
 }
 
@@ -195,12 +189,13 @@ static void read_directory(struct profile_definitions *defs)
 
 static int read_built_in(struct profile_definitions *defs)
 {
-	struct reader r = { defs, BUILT_IN, .algorithm = defs->algorithm->name };
+	struct reader r = { .defs = defs, .origin = BUILT_IN };
 	struct embedded text = embedded_profiles(defs->algorithm);
 	FILE *f AUTO_FCLOSE = NULL;
 
 	if (text.begin == text.end)
 		return EXIT_DONE;
+	strcpy(r.algorithm, defs->algorithm->name);
 	f = mem_need(fmemopen((void *)text.begin, text.end - text.begin, "r"));
 	return ini_file_read(f, BUILT_IN, &reader_ops, &r);
 }

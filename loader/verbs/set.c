@@ -75,7 +75,7 @@ static int verb_reset(void *options, int argc, char **argv)
 	const struct algorithm *algorithm;
 	struct param_set new;
 	struct chosen t;
-	int ret = param_check_keys_early(argc, argv);
+	int ret = param_check_keys(NULL, argc, argv);
 
 	if (!ret)
 		ret = choose_profile(opt, true, &t);

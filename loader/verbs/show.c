@@ -170,7 +170,7 @@ static int verb_show(void *options, int argc, char **argv)
 			return ret;
 		p = param_set_default(algorithm);
 	} else {
-		ret = param_check_keys_early(argc, argv);
+		ret = param_check_keys(NULL, argc, argv);
 		if (ret && instance_id(argv[1]) > 0)
 			remedy("%s is an instance: bbrctl show --name %s", argv[1], argv[1]);
 		if (!ret)

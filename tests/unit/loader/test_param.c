@@ -338,7 +338,7 @@ static void what_a_route_sets_is_refused_with_a_reason(void **state)
 	(void)state;
 	capture_begin();
 	assert_int_equal(param_assign("init_rwnd=20", &set), EXIT_USAGE);
-	assert_int_equal(param_check_keys_early(2, keys), EXIT_USAGE);
+	assert_int_equal(param_check_keys(NULL, 2, keys), EXIT_USAGE);
 	assert_int_equal(param_assign("init_rwn=20", &set), EXIT_USAGE);
 	assert_int_equal(param_assign("init_rwnd2=20", &set), EXIT_USAGE);
 	capture_end();
