@@ -6,14 +6,6 @@
 #include "err.h"
 #include "options.h"
 
-struct completion {
-	const struct program *program;
-	const struct verb *verb; /* NULL: not known yet */
-	const char *current; /* the word to complete */
-	char **words; /* all words before it */
-	int n;
-};
-
 void completion_add(const struct completion *c, const char *word, const char *about)
 {
 	if (!strncmp(word, c->current, strlen(c->current)))
@@ -44,11 +36,6 @@ const char *completion_option(const struct completion *c, const char *name)
 		if (!strncmp(c->words[i], "--", 2) && !strcmp(c->words[i] + 2, name))
 			value = c->words[i + 1];
 	return value;
-}
-
-const char *completion_typed(const struct completion *c)
-{
-	return c->current;
 }
 
 const char *completion_verb(const struct completion *c)

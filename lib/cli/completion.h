@@ -10,8 +10,16 @@
 #ifndef LIB_COMPLETION_H
 #define LIB_COMPLETION_H
 
-struct completion;
 struct program;
+struct verb;
+
+struct completion {
+	const struct program *program;
+	const struct verb *verb; /* NULL: not known yet */
+	const char *current; /* what the user has typed of the word */
+	char **words; /* all words before it */
+	int n;
+};
 
 /*
  * Completes the values that --help calls by a name ("NAME", "FILE"), or the values of one option
@@ -40,8 +48,7 @@ void completion_add_files(const struct completion *c);
 /* The last value of an option on the command line; NULL if the option is not there. */
 const char *completion_option(const struct completion *c, const char *name);
 
-/* What the user has typed of the word, and the name of the verb ("" before there is one). */
-const char *completion_typed(const struct completion *c);
+/* The name of the verb; "" before there is one. */
 const char *completion_verb(const struct completion *c);
 
 #endif

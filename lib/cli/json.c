@@ -51,36 +51,15 @@ static void open_one(struct json *j, bool array)
 	j->has_members = false;
 }
 
-static void begin(struct json *j, FILE *out, bool is_pretty, bool array)
+void json_begin_as(struct json *j, FILE *out, enum json_form form)
 {
 	buffered_begin(&j->to, out);
-	j->is_pretty = is_pretty;
-	j->is_in_script = false;
+	j->is_pretty = form == JSON_PRETTY || form == JSON_PRETTY_ARRAY;
+	j->is_in_script = form == JSON_IN_SCRIPT;
 	j->breaks_line = false;
 	j->depth = 0;
 	j->arrays = 0;
-	open_one(j, array);
-}
-
-void json_begin(struct json *j, FILE *out)
-{
-	begin(j, out, false, false);
-}
-
-void json_begin_pretty(struct json *j, FILE *out)
-{
-	begin(j, out, true, false);
-}
-
-void json_begin_pretty_array(struct json *j, FILE *out)
-{
-	begin(j, out, true, true);
-}
-
-void json_begin_in_script(struct json *j, FILE *out)
-{
-	begin(j, out, false, false);
-	j->is_in_script = true;
+	open_one(j, form == JSON_PRETTY_ARRAY);
 }
 
 void json_new_line(struct json *j)

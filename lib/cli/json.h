@@ -27,12 +27,18 @@ struct json {
 	__u64 arrays; /* a bit for each depth, set for an array */
 };
 
-/* Begins an object on one line, or an object or array over several lines. */
-void json_begin(struct json *j, FILE *out);
-void json_begin_pretty(struct json *j, FILE *out);
-void json_begin_pretty_array(struct json *j, FILE *out);
-/* Like json_begin(), for a <script> in HTML. */
-void json_begin_in_script(struct json *j, FILE *out);
+/* Begins an object on one line, for a <script> in HTML or not, or an object or array over several. */
+enum json_form {
+	JSON_LINE,
+	JSON_IN_SCRIPT,
+	JSON_PRETTY,
+	JSON_PRETTY_ARRAY
+};
+void json_begin_as(struct json *j, FILE *out, enum json_form form);
+#define json_begin(j, out) json_begin_as(j, out, JSON_LINE)
+#define json_begin_in_script(j, out) json_begin_as(j, out, JSON_IN_SCRIPT)
+#define json_begin_pretty(j, out) json_begin_as(j, out, JSON_PRETTY)
+#define json_begin_pretty_array(j, out) json_begin_as(j, out, JSON_PRETTY_ARRAY)
 /* Ends it and its last line, and writes what is left to the file. */
 void json_end(struct json *j);
 

@@ -60,7 +60,7 @@ void complete_devices(const struct completion *c)
 
 void complete_cgroups(const struct completion *c)
 {
-	const char *typed = completion_typed(c), *slash = strrchr(typed, '/');
+	const char *typed = c->current, *slash = strrchr(typed, '/');
 	char *mount AUTO_FREE = cgroup_mount(), before[PATH_MAX], folder[2 * PATH_MAX];
 
 	snprintf(before, sizeof(before), "%.*s", slash ? (int)(slash + 1 - typed) : 0, typed);

@@ -75,7 +75,7 @@ static void complete_keys(const struct completion *c)
 	const char *name = completion_option(c, "name");
 
 	completion_add(c, name ? name : "none", completion_verb(c));
-	completion_add(c, completion_typed(c), "typed");
+	completion_add(c, c->current, "typed");
 }
 
 static void complete_set(const struct completion *c)
