@@ -11,7 +11,7 @@
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "running.h"
-#include "instance/attach_program.h"
+#include "instance/object.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
 

@@ -225,8 +225,8 @@ int cgroup_id(const char *option, const char *path, __u64 *id)
 }
 
 /*
- * Reads the full path of a cgroup, and how much of it is the mount's; false, with errno, if there is
- * no cgroup with this id any more.
+ * Reads the full path of a cgroup, and how much of it is the mount's; false, with errno, if no
+ * cgroup has this id any more.
  */
 static bool path_of(__u64 id, char path[PATH_MAX], size_t *mount_len)
 {

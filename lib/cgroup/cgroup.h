@@ -15,9 +15,8 @@ char *cgroup_mount(void);
 
 /*
  * Finds the directory of a cgroup (version 2) that the user named, by its path in the file system
- * or by its path below the cgroup2 mount, as in /proc/PID/cgroup. Returns EXIT_DONE, and the caller
- * frees *found; or prints why not and returns EXIT_USAGE if there is no such cgroup, EXIT_REFUSED
- * if cgroup2 is not mounted.
+ * or by its path below the cgroup2 mount, as in /proc/PID/cgroup. The caller frees *found. If there
+ * is none, prints why, and returns EXIT_USAGE, or EXIT_REFUSED if cgroup2 is not mounted.
  */
 int cgroup_find(const char *option, const char *path, char **found);
 
@@ -36,22 +35,13 @@ __u64 cgroup_id_now(const char *path);
 /* Reads the id of that cgroup; otherwise like cgroup_find(). */
 int cgroup_id(const char *option, const char *path, __u64 *id);
 
-/*
- * Reads the ids of a cgroup and of the cgroups above it, *n in all, at most this many. Otherwise
- * like cgroup_id().
- */
+/* The same, and the ids of the cgroups above it: *n in all, at most this many. */
 int cgroup_ids(const char *option, const char *path, __u64 *ids, int most, int *n);
 
-/*
- * The same for a cgroup given by its id, without messages. Returns how many; 0 if there is no
- * cgroup with this id any more.
- */
+/* The same for a cgroup given by its id, without messages. Returns how many; 0 if it is gone. */
 int cgroup_ids_above(__u64 id, __u64 ids[BBR_RULE_CGROUP_LEVELS]);
 
-/*
- * Reads the path of a cgroup below the cgroup2 mount: "/" for the root, "" if there is no cgroup
- * with this id any more.
- */
+/* Reads the path of a cgroup below the cgroup2 mount: "/" for the root, "" if it is gone. */
 void cgroup_path(__u64 id, char *path, size_t size);
 
 /* False if there is a cgroup with this id, or if that cannot be found out. */
@@ -75,10 +65,7 @@ bool cgroup_container(const char *path, const char *pods, char *name, size_t siz
 bool cgroup_is_pod(const char *path);
 bool cgroup_pod_uid(const char *path, char uid[POD_UID_LEN]);
 
-/*
- * Reads NAMESPACE/NAME of the pod with this uid from the name of its folder in `pods`. False, and
- * an empty name, if there is none.
- */
+/* Reads NAMESPACE/NAME of the pod with this uid from its folder in `pods`. False, and "": none. */
 bool cgroup_pod_name(const char *pods, const char *uid, char name[POD_NAME_LEN]);
 
 /*
@@ -151,10 +138,7 @@ int attachment_program(int place_fd, const struct attachment *at);
 /* Returns 0 if tools will find the loaded program in a cgroup, -EAGAIN if not, or another -errno. */
 int attachment_check(int prog_fd);
 
-/*
- * Lists all attachments below the mount, by their paths. Returns their number or -errno. Free *list
- * with attachments_free().
- */
+/* Lists all below the mount, by path, for attachments_free(). Returns how many, or -errno. */
 int attachments_list(struct attachment **list);
 void attachment_free(struct attachment *at);
 void attachments_free(struct attachment *list, int n);
@@ -170,8 +154,8 @@ struct pod {
 };
 
 /*
- * Lists the pods that have a cgroup and a folder in `folder`, by their names, without their labels.
- * Returns their number or -errno. Free *list with pods_free().
+ * Lists those that have a cgroup and a folder in `folder`, by name, without their labels, for
+ * pods_free(). Returns how many, or -errno.
  */
 int pods_list(const char *folder, struct pod **list);
 void pods_free(struct pod *list, int n);

@@ -33,16 +33,12 @@ struct completer {
 /* Prints the candidates. Returns an exit status. */
 int completion_run(const struct program *program, int n, char **words);
 
-/*
- * For completers: adds one candidate, unless it does not begin with what the user has typed. about
- * may be "".
- */
+/* For completers: adds a candidate, if it begins with what the user has typed. about may be "". */
 void completion_add(const struct completion *c, const char *word, const char *about);
 
 /* The same for a value such as "bw,-rtt": the word follows what comes before its last part. */
 void completion_add_to_list(const struct completion *c, const char *word, const char *about);
 
-/* Adds all files. */
 void completion_add_files(const struct completion *c);
 
 /* The last value of an option on the command line; NULL if the option is not there. */

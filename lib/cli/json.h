@@ -27,7 +27,7 @@ struct json {
 	__u64 arrays; /* a bit for each depth, set for an array */
 };
 
-/* Begins an object on one line, for a <script> in HTML or not, or an object or array over several. */
+/* Begins an object on one line (perhaps for a <script> in HTML), or what takes several lines. */
 enum json_form {
 	JSON_LINE,
 	JSON_IN_SCRIPT,

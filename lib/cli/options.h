@@ -87,9 +87,7 @@ struct program {
 /* Runs the verb of the command line, or completes it (completion.h). Returns an exit status. */
 int program_run(const struct program *program, int argc, char **argv);
 
-/*
- * Parse into bool (no value), const char *, or struct value_list, which only program_run() frees.
- */
+/* Parse into bool (no value), const char *, or struct value_list, which program_run() frees. */
 bool option_flag(const char *option, const char *value, void *to);
 bool option_text(const char *option, const char *value, void *to);
 bool option_append(const char *option, const char *value, void *to);

@@ -59,15 +59,10 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 void privileges_print(const struct privileges *of_verb);
 void privileges_print_option(const struct privileges *of_verb, const char *option);
 
-/*
- * Sets of capabilities (capabilities(7)): CAP(BPF) | CAP(SYS_ADMIN).
- */
+/* Sets of capabilities: CAP(BPF) | CAP(SYS_ADMIN). */
 #define CAP(name) (1ull << CAP_##name)
 
-/*
- * The capabilities of this process: CAP_EFFECTIVE, in force now, or CAP_PERMITTED, which it may
- * take.
- */
+/* Those of this process: CAP_EFFECTIVE, in force now, or CAP_PERMITTED, which it may take. */
 __u64 caps_of_process(cap_flag_t set);
 
 #endif

@@ -61,10 +61,7 @@ size_t text_visible_char(const char *text);
 /* Puts text into quotes, whatever it is. Returns its length; cuts what does not fit into size. */
 size_t text_quote(char *to, size_t size, const char *text);
 
-/*
- * Takes text out of its quotes, in place; text without quotes stays. Returns NULL, or what is wrong
- * with the quotes.
- */
+/* Takes text out of its quotes, if any, in place. Returns NULL, or what is wrong with them. */
 const char *text_unquote(char *text);
 
 /*

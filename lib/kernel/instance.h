@@ -40,10 +40,7 @@ struct instance {
 	bool supported; /* ABI and algorithm are known here; else only name and *_id are valid */
 };
 
-/*
- * Reads the ABI record of an instance or a BPF object, of any major, from the size bytes that the
- * program wrote. false: they are not an ABI record.
- */
+/* Reads an ABI record, of any major, from what a program wrote. False: it is none. */
 bool abi_read(const void *record, size_t size, struct bbr_abi *abi);
 
 /* True if the sizes in a record of our own major make sense. */
@@ -55,32 +52,22 @@ bool abi_is_sound(const struct bbr_abi *abi);
  */
 int instance_list(struct instance **list);
 
-/*
- * The same, and those that are no longer registered but live on in their connections. Several can
- * have one name.
- */
+/* The same, and those that live on in their connections. Several can have one name. */
 int instance_list_alive(struct instance **list);
 
-/*
- * Finds the instance with this name. Returns EXIT_DONE; or prints why not and returns EXIT_NOTHING
- * if it is not loaded (and prints which are), EXIT_REFUSED if the kernel does not answer.
- */
+/* Finds the instance with this name. EXIT_NOTHING: it is not loaded, and has printed which are. */
 int instance_find(const char *name, struct instance *inst);
 
-/* The same, but returns EXIT_REFUSED if these tools do not know its ABI and algorithm. */
+/* The same, but EXIT_REFUSED if these tools do not know its ABI and algorithm. */
 int instance_get(const char *name, struct instance *inst);
 
-/*
- * Sets the layout, for callers that have it from elsewhere. Otherwise each process reads the
- * kernel's whole BTF for it.
- */
+/* For callers that know the layout: otherwise the kernel's whole BTF is read for it. */
 void instance_know_layout(const struct bbr_ops_layout *layout);
 
 /*
  * Returns 0 if the tools will find these programs as those of an instance, -EAGAIN if not, or
- * another
- * -errno. If the kernel once refuses libbpf's probe, libbpf gives maps no names, and programs no maps
- * that their code does not use.
+ * another -errno. If the kernel once refuses libbpf's probe, libbpf gives maps no names, and
+ * programs no maps that their code does not use.
  */
 int instance_check(int cong_control_fd, int init_fd);
 
@@ -103,10 +90,7 @@ __u32 link_map_id(const struct bpf_link_info *info);
 struct bbr_watch *instance_watch_map(const struct instance *inst);
 void instance_watch_unmap(struct bbr_watch *watch);
 
-/*
- * Maps the names of its BBR_PROFILES profiles into memory, where later changes show; NULL with
- * errno set.
- */
+/* The same for the names of its BBR_PROFILES profiles. Later changes show. */
 const char (*instance_profile_names_map(const struct instance *inst))[BBR_PROFILE_NAME_LEN];
 void instance_profile_names_unmap(const char (*names)[BBR_PROFILE_NAME_LEN]);
 

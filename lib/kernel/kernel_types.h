@@ -19,16 +19,10 @@ struct btf;
  */
 struct btf *kernel_types(void);
 
-/*
- * Frees them, for a process that runs for long or goes on with another kernel's types. Earlier
- * pointers to them become invalid.
- */
+/* Frees them, for a process that runs for long. Earlier pointers to them become invalid. */
 void kernel_types_forget(void);
 
-/*
- * Finds the offset in bytes of a member of a type, along a path of names: "data.init". Returns 0 or
- * -ENOENT.
- */
+/* Finds the offset in bytes of a member, by a path of names: "data.init". Returns 0 or -ENOENT. */
 int btf_member_offset(const struct btf *btf, __u32 type_id, const char *path, __u32 *offset);
 
 /* True if the kernel's struct of this name has such a member. No types: false. */

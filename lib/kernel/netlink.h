@@ -29,8 +29,8 @@ void netlink_copy(const struct rtattr *a, void *to, size_t size);
 typedef void (*netlink_visitor)(const struct nlmsghdr *message, void *data);
 
 /*
- * Sends a request, with NLM_F_DUMP or NLM_F_ACK, and visits each message of the answer (NULL: nobody
- * wants them). Returns 0, or -errno; -ESTALE: what it lists changed meanwhile, so that the list may lack something.
+ * Sends a request, with NLM_F_DUMP or NLM_F_ACK, and visits each message of the answer; NULL: none.
+ * Returns 0, or -errno; -ESTALE: what it lists changed meanwhile, so that it may lack something.
  */
 int netlink_ask(const struct nlmsghdr *request, netlink_visitor visit, void *data);
 

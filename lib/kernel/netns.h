@@ -63,16 +63,11 @@ const struct netns_known *netns_find(__u32 inode);
 /* True if it could not be found from here, though more than sockets keep it. */
 bool netns_is_unseen(const struct netns_known *k);
 
-/* How many of them were found; -errno if the kernel does not list them. */
+/* How many of them were found, and how many are unseen; -errno if that is not known. */
 int netns_found(void);
-
-/* How many of them are unseen; -errno if that is not known. */
 int netns_unseen(void);
 
-/*
- * Prints what is not done because `unseen` namespaces (netns_unseen()) could not be found, and what
- * to do about it.
- */
+/* Prints what is not done because so many (netns_unseen()) could not be found, and the remedy. */
 void netns_say_unseen(int unseen, const char *what);
 
 /*
@@ -81,10 +76,7 @@ void netns_say_unseen(int unseen, const char *what);
  */
 int netns_visit(const char *name, netns_visitor visit, void *data);
 
-/*
- * Reads the inode of one by its name, for which messages name `option`. Otherwise like
- * netns_visit().
- */
+/* Reads the inode of one by its name. Messages call it `option`. */
 int netns_inode(const char *option, const char *name, __u32 *inode);
 
 /* netns_visit() or, if name is NULL, netns_for_each_using(). */

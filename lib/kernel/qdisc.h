@@ -25,10 +25,7 @@ struct device_qdisc {
 	struct fq_counts fq;
 };
 
-/*
- * Lists the devices of this network namespace that have a queue, for qdiscs_free(). Returns their
- * number or -errno.
- */
+/* Lists this namespace's devices with a queue, for qdiscs_free(). Returns how many, or -errno. */
 int qdiscs_list(struct device_qdisc **list);
 void qdiscs_free(struct device_qdisc *list, int n);
 

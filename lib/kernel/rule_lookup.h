@@ -53,16 +53,11 @@ bool rule_term_holds(const struct bbr_rule *rule, const struct bbr_term *term,
 /* The one copy of a path (struct bbr_rule), from the mount. */
 const char *rule_path(const char *path);
 
-/*
- * Finds the first rule, by order, that matches; false: none does. Not for rules that ask for a path.
- */
+/* Finds the first rule, by order, that matches; false: none. Not for rules that ask for a path. */
 bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test,
 		       struct bbr_rule *rule);
 
-/*
- * The trie's key for an entry without an address: BBR_RULE_INDEX, or BBR_RULE_LISTED or
- * BBR_RULE_TERMS with a number.
- */
+/* The trie's key for an entry without an address: BBR_RULE_INDEX, or others with a number. */
 struct bbr_rule_key rule_special_key(__u32 fields, __u32 order);
 
 #endif

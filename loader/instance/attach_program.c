@@ -11,7 +11,7 @@
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/text.h"
-#include "instance/attach_program.h"
+#include "instance/object.h"
 
 extern const char attach_object[], attach_object_end[];
 

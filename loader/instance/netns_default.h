@@ -32,24 +32,20 @@ struct default_of {
  */
 bool default_is(const struct default_of *d, const struct instance *inst);
 
-/*
- * Lists those of all namespaces, for defaults_free(). Returns EXIT_DONE, or EXIT_REFUSED after
- * printing which ones are missing in the list.
- */
+/* Lists those of all namespaces, for defaults_free(); says which ones are missing in the list. */
 int defaults_list(struct default_of **list, int *n);
 void defaults_free(struct default_of *list, int n);
 
 /*
  * Makes the instance the default of a namespace, as --netns takes it. Adds what it did to the
- * object j, or prints it if j is NULL. Returns EXIT_DONE; or after printing why EXIT_NOTHING (it is
- * already), EXIT_USAGE (no such namespace) or EXIT_REFUSED.
+ * object j, or prints it if j is NULL. EXIT_NOTHING: it is already.
  */
 int default_set(const char *instance, const char *netns, struct json *j);
 
 /*
  * Gives each namespace whose default is the instance its previous default. Warns about namespaces
  * where somebody else made it the default, and those that cannot be found from here; *unseen: how
- * many these are. Adds what it did to the object j, or prints it if j is NULL.
+ * many these are. j: as above.
  */
 int defaults_restore(const struct instance *inst, struct json *j, unsigned int *unseen);
 
@@ -72,8 +68,7 @@ int default_put(const struct instance *inst, const char *netns, const char *name
 
 /*
  * After new code got the name: sets the default again in each namespace whose default has this
- * name, because until then the namespace keeps the old code. *n: how many. Returns EXIT_DONE, or
- * another status after printing where it failed.
+ * name, because until then the namespace keeps the old code. *n: how many.
  */
 int defaults_set_again(const char *name, unsigned int *n);
 
@@ -91,12 +86,9 @@ int defaults_set_again(const char *name, unsigned int *n);
 int notes_open(const struct instance *inst, __u32 id, const char *name, __u32 key_size,
 	       __u32 value_size);
 
-/*
- * Marks a program, of an instance or an attachment, that has no mark yet. Returns 0 or -errno.
- */
+/* Marks a program, of an instance or an attachment, that has no mark yet. Returns 0 or -errno. */
 int applied_mark(int prog_fd);
-
-/* The same for an instance. No error if it is marked already. */
+/* The same for an instance, which may be marked already. */
 int applied_mark_instance(const struct instance *inst);
 
 /* Returns 1 if an apply made the instance the default of this namespace, 0 if not, or -errno. */

@@ -21,16 +21,13 @@ struct object {
 };
 
 /*
- * Opens the file, or if it is NULL the built-in object of an algorithm, and checks its ABI. Does
- * not involve the kernel. EXIT_DONE: call object_close() later.
+ * Opens the file, or if it is NULL the built-in object of an algorithm, and checks its ABI, without
+ * the kernel. EXIT_DONE: call object_close() later.
  */
 int object_open(const char *file, const struct algorithm *built_in, struct object *obj);
 void object_close(struct object *obj);
 
-/*
- * Loads it; registers nothing yet. Returns EXIT_DONE, or EXIT_REFUSED after printing in one
- * sentence what this kernel or machine lacks.
- */
+/* Loads it, without registering it, or says in one sentence what this kernel or machine lacks. */
 int object_load(const struct object *obj);
 
 /*
@@ -48,10 +45,22 @@ int object_register(struct bpf_object *obj, const char *name, unsigned int *map_
 /* Opens and loads the program that walks the sockets (bpf/migrate.bpf.c). */
 int migrate_object_load(const struct migrate_config *config, struct bpf_object **obj);
 
-/* Finds a map of the object by its kernel name. Returns its file descriptor or -errno. */
+/* Find a map or program of the object by its kernel name. Return its file descriptor or -errno. */
 int object_map(const struct bpf_object *obj, const char *name);
-
-/* The same for a program. */
 int object_program(const struct bpf_object *obj, const char *name);
+
+/* ---- the program that gives a cgroup's connections a congestion control (bpf/attach.bpf.c) */
+
+struct attachment;
+
+/*
+ * Loads it for an attachment, and attaches nothing yet. Returns a file descriptor, or -1 after
+ * printing why.
+ */
+int attach_program_load(const struct attachment *at);
+
+/* Attaches it to a cgroup, in place of the attached program replaced_fd (-1: beside any). */
+int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path);
+int detach_program(int prog_fd, int cgroup_fd, const char *path);
 
 #endif

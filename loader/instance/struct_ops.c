@@ -254,8 +254,8 @@ int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_
 }
 
 /*
- * Makes a value that the kernel returned into one that it takes. The programs' file descriptors stay
- * open until the process ends: the value refers to them.
+ * Makes a value that the kernel returned into one that it takes. The programs' file descriptors
+ * stay open until the process ends: the value refers to them.
  */
 static int reopen_programs(struct ops_value *v)
 {

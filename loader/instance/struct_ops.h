@@ -56,25 +56,17 @@ struct ops {
 };
 
 /*
- * Each returns 0 or -errno. What ops_make() and ops_remake() make is not registered yet; the caller
- * frees it with ops_free().
+ * Makes one from the programs of a loaded object; it is not registered yet. Free it with ops_free()
+ * in any case. Returns 0 or -errno.
  */
-
-/* Makes one from the programs of a loaded object. */
 int ops_make(struct ops *ops, struct bpf_object *obj, const char *name, bool by_link);
 
-/*
- * Makes one from an instance's programs, to register them again after it was unregistered. btf_fd:
- * any BTF.
- */
+/* The same from an instance's, to register them again after it is unregistered. btf_fd: any BTF. */
 int ops_remake(struct ops *ops, const struct instance *inst, int btf_fd);
 
-/*
- * Registers it. -EEXIST: the name is taken; the caller may try again. Without a pin, a link ends
- * with ops_free().
- */
+/* Returns 0; -EEXIST: the name is taken (at this moment); or another -errno. */
 int ops_register(struct ops *ops);
-
+/* Ends a link that has no pin. */
 void ops_free(struct ops *ops);
 
 /* Frees the name, however it was registered. Sockets that use the code keep it. */
@@ -93,19 +85,13 @@ int unregister(const struct instance *inst);
  */
 int pin_prepare(const char *name, const char **why_plain);
 
-/*
- * Says in one sentence why a pin would not last or could not be made; NULL: it would last. Prints
- * and changes nothing.
- */
+/* Says in one sentence why a pin would not last or could not be made; NULL: it would last. */
 const char *pin_problem(void);
 
 /* Pins a link. Returns 0 or -errno. */
 int pin_link(const char *name, int link_fd);
 
-/*
- * Removes the pin with this name if it is this link's, or if its link has ended. Returns 0 or
- * -errno.
- */
+/* Removes the pin if it is this link's, or if its link has ended. Returns 0 or -errno. */
 int pin_remove(const char *name, __u32 link_id);
 
 /* The path where the pin is, or would be. */

@@ -10,7 +10,6 @@
 
 #include "cli/err.h"
 #include "instance/netns_default.h"
-#include "instance/attach_program.h"
 #include "instance/object.h"
 #include "instance/swap.h"
 #include "instance/struct_ops.h"

@@ -37,9 +37,8 @@ struct migration {
 size_t migration_count(const struct migration *m, enum migrate_what what, bool listeners);
 
 /*
- * Walks the sockets of the namespaces until it finds no new ones. Returns EXIT_DONE, whatever
- * happened to the sockets, or EXIT_REFUSED after printing what the system refused. Another call
- * adds what it finds.
+ * Walks the sockets of the namespaces until it finds no new ones. EXIT_DONE, whatever happened to
+ * the sockets. Another call adds what it finds.
  */
 int migration_run(struct migration *m);
 
@@ -50,20 +49,14 @@ int migration_run(struct migration *m);
 void migration_count_others(struct migration *m);
 void migration_free(struct migration *m);
 
-/*
- * Returns EXIT_DONE if the kernel has a congestion control with this name; after printing why not,
- * EXIT_USAGE (there is none) or EXIT_REFUSED.
- */
+/* EXIT_DONE: the kernel has a congestion control with this name; EXIT_USAGE: it has none. */
 int migration_check_to(const char *option, const char *name);
 
 /* Print what happened as text, or add it to an object. With -v also each socket. */
 void migration_print(const struct migration *m);
 void migration_add_json(struct json *j, const struct migration *m);
 
-/*
- * The result of it all: EXIT_DONE; or after printing why EXIT_REFUSED (some could not be moved or
- * found, or it did not finish) or EXIT_NOTHING (none matched).
- */
+/* EXIT_REFUSED: some were not moved or found, or it did not finish; EXIT_NOTHING: none matched. */
 int migration_judge(const struct migration *m);
 
 #endif

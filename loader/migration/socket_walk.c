@@ -54,36 +54,26 @@ static int by_cookie(const void *a, const void *b)
 	return x->cookie < y->cookie ? -1 : x->cookie > y->cookie;
 }
 
-/* Returns 1 if the socket is new, 0 if it is not, or -errno. The last event of a socket counts. */
-static int note_record(struct migration *m, const struct migrate_record *r)
+/* True if the socket is new. The last event of a socket counts. */
+static bool note_record(struct migration *m, const struct migrate_record *r)
 {
-	struct known *new = malloc(sizeof(*new)), **found;
-	struct migrate_record *records = m->records;
+	struct known *new = mem_new(1, sizeof(*new)), **found;
 
-	if (!(m->n & (m->n - 1)))
-		records = reallocarray(records, m->n ? 2 * m->n : 1, sizeof(*records));
-	if (records)
-		m->records = records;
-	if (!new || !records) {
-		free(new);
-		return -ENOMEM;
-	}
 	*new = (struct known){ r->cookie, m->n };
-	found = tsearch(new, &m->known, by_cookie);
-	if (found && *found == new) {
-		m->records[m->n++] = *r;
-		return 1;
+	found = mem_need(tsearch(new, &m->known, by_cookie));
+	if (*found == new) {
+		MEM_ADD(m->records, m->n) = *r;
+		return true;
 	}
-	if (found)
-		m->records[(*found)->index] = *r;
+	m->records[(*found)->index] = *r;
 	free(new);
-	return found ? 0 : -ENOMEM;
+	return false;
 }
 
 /* One pass over the namespace that we are in. */
 struct pass {
 	struct migration *m;
-	int found; /* sockets that were new, or -errno */
+	int found; /* sockets that were new */
 	struct migrate_record record[READ_SIZE / sizeof(struct migrate_record)];
 };
 
@@ -92,15 +82,8 @@ static ssize_t take_records(void *pass, size_t size)
 	struct pass *p = pass;
 	size_t n = size / sizeof(*p->record);
 
-	for (size_t i = 0; i < n; i++) {
-		int new = note_record(p->m, &p->record[i]);
-
-		if (new < 0) {
-			p->found = new;
-			return -1;
-		}
-		p->found += new;
-	}
+	for (size_t i = 0; i < n; i++)
+		p->found += note_record(p->m, &p->record[i]);
 	return is_stopped ? -1 : (ssize_t)(n * sizeof(*p->record));
 }
 

@@ -22,7 +22,7 @@ bool holder_end(const char *name);
 
 /*
  * Takes an experiment's watch lock until the process ends, so that only one process watches it.
- * Returns EXIT_DONE, EXIT_NOTHING after printing that another process does, or EXIT_REFUSED.
+ * EXIT_NOTHING: another process does.
  */
 int lock_watch(const char *experiment, unsigned int prog_id);
 

@@ -9,32 +9,22 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/*
- * Both functions return EXIT_DONE to go on, or another status after printing what is wrong. The
- * reader then prints the line's number.
- */
+/* After what the functions print, the reader prints the line's number. */
 struct ini_reader_ops {
 	int (*section)(void *user, const char *name);
 	int (*pair)(void *user, const char *section, const char *key, const char *value);
 	const char *const *lists; /* keys that a section may have many times, up to a NULL */
 };
 
-/*
- * Reads f to its end; `name` is for messages. Returns EXIT_DONE, what an operation returned,
- * or EXIT_USAGE, also if f cannot be read.
- */
+/* Reads f to its end, or to a mistake; `name` is for messages. */
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user);
-
-/* The same for a path, "-" for the standard input. EXIT_USAGE if it cannot be opened. */
+/* The same for a path, "-" for the standard input. */
 int ini_file_read_path(const char *path, const struct ini_reader_ops *ops, void *user);
 
 /* A comment is a line that begins with ; or #, and what follows a blank and a ; in any other. */
 void ini_cut_comment(char *line);
 
-/*
- * Cuts a line without comment, KEY = VALUE or KEY: VALUE, in two, each without blanks around it. False:
- * it is something else.
- */
+/* Cuts KEY = VALUE or KEY: VALUE in two, without blanks around them. False: it is something else. */
 bool ini_cut_pair(char *line, char **key, char **value);
 
 /* The first line may begin with it. */

@@ -21,13 +21,12 @@ struct param_set {
 
 #define PARAM_TEXT_LEN 128 /* room for any value, list and range */
 
-/* A set with all parameters at their defaults. */
 struct param_set param_set_default(const struct algorithm *algorithm);
 
 /* Brings every value into its range, as the BPF program does when it reads them. */
 void param_set_clamp(struct param_set *set);
 
-/* True if all values are equal. Both sets belong to the same algorithm. */
+/* Both sets belong to the same algorithm. */
 bool param_set_equal(const struct param_set *a, const struct param_set *b);
 
 /* How many parameters differ from their defaults. */
@@ -37,9 +36,8 @@ int param_set_changed(const struct param_set *set);
 const struct param *param_find(const struct algorithm *algorithm, const char *key, size_t len);
 
 /*
- * Returns EXIT_DONE if all arguments of a verb (argv[0]) are keys, or EXIT_USAGE after printing the
- * first that is not. NULL: the algorithm is not known yet; only what is a mistake for every one counts,
- * so that the user learns of it before the kernel is asked.
+ * Refuses arguments of a verb (argv[0]) that are no keys. NULL: the algorithm is not known yet; what
+ * is a mistake for every one counts, so that the user learns of it before the kernel is asked.
  */
 int param_check_keys(const struct algorithm *algorithm, int argc, char **argv);
 
@@ -56,8 +54,6 @@ int param_check_assignments_early(int n, char **assignments);
 
 bool param_equal(const struct param *param, const struct param_set *a, const struct param_set *b);
 bool param_is_default(const struct param *param, const struct param_set *set);
-
-/* Puts one parameter back to its default. */
 void param_reset(const struct param *param, struct param_set *set);
 
 /*

@@ -37,21 +37,17 @@ struct profile_definitions {
 /*
  * Reads those that an instance of the algorithm can get: built in, and from PROFILES_DIR, where a
  * later one replaces an earlier one with the same name. Reports a file with a mistake and leaves it
- * out. Returns EXIT_DONE or EXIT_REFUSED. The caller frees defs in any case.
+ * out. The caller frees defs in any case.
  */
 int profile_definitions_known(const struct algorithm *algorithm, struct profile_definitions *defs);
 
-/*
- * Reads those in one file; "-" is stdin. Returns EXIT_DONE, or EXIT_USAGE after printing the line
- * and what is wrong with it, or that the file is for another algorithm.
- */
+/* Reads those in one file, which must be for this algorithm; "-" is stdin. */
 int profile_definitions_file(const char *path, const struct algorithm *algorithm,
 			     struct profile_definitions *defs);
 
 /*
  * For other files that contain profiles: begins a section [NAME], and takes a line of it.
- * defs->algorithm must be known. Both return EXIT_DONE, or another status after printing what is
- * wrong.
+ * defs->algorithm must be known.
  */
 int profile_definitions_begin(struct profile_definitions *defs, const char *origin,
 			      const char *name);
@@ -60,12 +56,12 @@ int profile_definitions_line(struct profile_definitions *defs, const char *secti
 
 /*
  * Takes another line of such files: "from = PROFILE" sets the values of a known profile, or of the
- * only one in a file, which the following lines change. Returns as profile_definitions_line().
+ * only one in a file, which the following lines change.
  */
 int profile_definitions_base(struct profile_definitions *defs, const char *section,
 			     const char *base);
 
-/* Returns EXIT_DONE if it has all needed keys, or EXIT_USAGE after printing what is missing. */
+/* EXIT_DONE: it has all needed keys. */
 int profile_definition_complete(const struct profile_definition *def);
 
 void profile_definitions_free(struct profile_definitions *defs);
@@ -79,8 +75,7 @@ struct profile_definition *profile_definitions_find(const struct profile_definit
 
 /*
  * Computes the parameters: those of a definition (NULL: the algorithm's defaults), then n
- * assignments ("KEY=VALUE"). Returns EXIT_DONE, or EXIT_USAGE after printing why: what the profile
- * needs is missing, or an assignment is wrong.
+ * assignments ("KEY=VALUE"), which must have what the profile needs.
  */
 int profile_definition_params(const struct algorithm *algorithm,
 			      const struct profile_definition *def, int n,

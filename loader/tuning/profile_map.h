@@ -38,7 +38,7 @@ void profile_map_close(struct profile_map *ps);
 /* The index of a profile by its name, or -1. */
 int profile_find(const struct profile_map *ps, const char *name);
 
-/* The same, into *index. Returns EXIT_DONE, or EXIT_NOTHING after printing which there are. */
+/* The same, into *index; or says which there are. */
 int profile_get(const struct profile_map *ps, const char *name, int *index);
 
 /*
@@ -62,10 +62,7 @@ int profile_free_place(const struct profile_map *ps, const struct bbr_profiles_h
  */
 void profile_read(const struct profile_map *ps, int index, struct param_set *p);
 
-/*
- * Returns EXIT_DONE if the instance knows all parameters that p sets, or EXIT_REFUSED after
- * printing the first that it does not know. An older instance lacks the newest.
- */
+/* EXIT_DONE: the instance knows all parameters that p sets. An older one lacks the newest. */
 int profile_check_known(const struct profile_map *ps, const struct param_set *p);
 
 /* Makes a profile of an instance that is not registered yet, so that nobody reads it. */

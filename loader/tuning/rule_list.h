@@ -17,24 +17,18 @@ struct rule_list {
 
 /* Reads the rules in force. EXIT_DONE: call rule_list_free() later. */
 int rule_list_read(const struct instance *inst, struct rule_list *rules);
-
-/*
- * The same, but prints nothing. Returns 0, -EINVAL if bbrctl did not write them, or another -errno.
- */
+/* The same without messages. Returns 0, -EINVAL if bbrctl did not write them, or another -errno. */
 int rule_list_try_read(const struct instance *inst, struct rule_list *rules);
 
 /* Puts all of them in force at once. The caller holds the lock. */
 int rule_list_write(const struct instance *inst, const struct rule_list *rules);
-
 /* The same for an object that is not registered yet; outer_fd is its map. */
 int rule_list_write_map(int outer_fd, const struct rule_list *rules);
 
-/*
- * Makes a trie of the rules, for the array of an instance. Returns its descriptor or -errno; -E2BIG:
- * they have too many terms. rule_list_error() prints why not, and returns EXIT_REFUSED.
- */
-int rule_list_error(int error);
+/* Makes a trie of the rules, for the array of an instance. Returns its descriptor or -errno. */
 int rule_trie_make(const struct rule_list *rules);
+/* Prints why that failed. */
+int rule_list_error(int error);
 
 void rule_list_free(struct rule_list *rules);
 
@@ -45,10 +39,7 @@ void rule_list_remove(struct rule_list *rules, __u32 place);
 /* The index of the rule that asks for the same as this one, whatever its profile; or -1. */
 int rule_list_find(const struct rule_list *rules, const struct bbr_rule *like);
 
-/*
- * Finds two rules that ask for the same: their indexes *first < *second, or both equal if there are
- * no two.
- */
+/* Finds two rules that ask for the same: their indexes *first < *second; equal: there are none. */
 void rule_list_find_twins(const struct rule_list *rules, __u32 *first, __u32 *second);
 
 /* The index of the first rule that matches a connection, or -1. */

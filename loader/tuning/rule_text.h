@@ -74,7 +74,6 @@ bool option_once(const char *option, const char *value, void *to);
 /* Takes an option of `more` into a struct socket_filter. */
 bool option_condition(const char *option, const char *value, void *to);
 
-/* True if a filter asks for anything. */
 bool socket_filter_asks(const struct socket_filter *filter);
 
 /* Takes --dst, --dport, --sport, --cgroup and --mark. */

@@ -11,7 +11,7 @@
 #include "kernel/instance.h"
 #include "cli/json.h"
 #include "cli/text.h"
-#include "instance/attach_program.h"
+#include "instance/object.h"
 #include "self/lock.h"
 #include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
