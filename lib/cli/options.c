@@ -53,15 +53,9 @@ static void print_column(FILE *out, int column, int width, const char *text)
 static void print_options(FILE *out, const struct option_def *defs)
 {
 	for (const struct option_def *d = defs; d->name; d++) {
-		char names[64];
-		int width;
+		int width = d->letter ? fprintf(out, "  -%c, ", d->letter) : fprintf(out, "      ");
 
-		snprintf(names, sizeof(names), "--%s%s%s", d->name, d->arg ? " " : "",
-			 d->arg ? d->arg : "");
-		if (d->letter)
-			width = fprintf(out, "  -%c, %s", d->letter, names);
-		else
-			width = fprintf(out, "      %s", names);
+		width += fprintf(out, "--%s%s%s", d->name, d->arg ? " " : "", d->arg ? d->arg : "");
 		print_column(out, HELP_COLUMN, width, d->help);
 	}
 }

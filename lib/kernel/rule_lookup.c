@@ -17,6 +17,21 @@ struct bbr_rule_key rule_special_key(__u32 fields, __u32 order)
 	return (struct bbr_rule_key){ .prefixlen = WHOLE_KEY, .fields = fields, .mark = order };
 }
 
+struct bbr_rule_key rule_key(const struct bbr_rule *rule)
+{
+	struct bbr_rule_key key = {
+		.prefixlen = BBR_RULE_EXACT_BITS + rule->dst_len,
+		.fields = rule->fields,
+		.mark = rule->fields & BBR_RULE_MARK ? rule->mark : 0,
+		.cgroup = rule->fields & BBR_RULE_CGROUP ? rule->cgroup : 0,
+		.dport = rule->fields & BBR_RULE_DPORT ? rule->dport : 0,
+		.sport = rule->fields & BBR_RULE_SPORT ? rule->sport : 0,
+	};
+
+	memcpy(key.addr, rule->dst, sizeof(key.addr));
+	return key;
+}
+
 static int read_terms(struct rule_lookup *l, __u32 entries)
 {
 	if (entries > BBR_TERM_ENTRIES)
@@ -195,18 +210,14 @@ bool rule_term_holds(const struct bbr_rule *rule, const struct bbr_term *term,
 static bool try_combination(const struct rule_lookup *l, const struct rule_test *test, __u32 fields,
 			    __u64 cgroup, struct bbr_rule *best)
 {
-	struct bbr_rule_key key = rule_special_key(fields, 0);
-	struct bbr_rule rule = {}; /* the trie has no terms and no path */
+	struct bbr_rule_key key;
+	struct bbr_rule rule = { /* the trie has no terms and no path */
+				 .dst_len = 128,     .fields = fields,	   .cgroup = cgroup,
+				 .mark = test->mark, .dport = test->dport, .sport = test->sport
+	};
 
-	if (fields & BBR_RULE_DPORT)
-		key.dport = test->dport;
-	if (fields & BBR_RULE_SPORT)
-		key.sport = test->sport;
-	if (fields & BBR_RULE_MARK)
-		key.mark = test->mark;
-	if (fields & BBR_RULE_CGROUP)
-		key.cgroup = cgroup;
-	memcpy(key.addr, test->addr, sizeof(key.addr));
+	memcpy(rule.dst, test->addr, sizeof(rule.dst));
+	key = rule_key(&rule);
 	if (bpf_map_lookup_elem(l->fd, &key, &rule) || rule.order >= best->order)
 		return false;
 	*best = rule;

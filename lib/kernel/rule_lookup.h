@@ -57,6 +57,9 @@ const char *rule_path(const char *path);
 bool rule_lookup_match(const struct rule_lookup *l, const struct rule_test *test,
 		       struct bbr_rule *rule);
 
+/* The trie's key for a rule. */
+struct bbr_rule_key rule_key(const struct bbr_rule *rule);
+
 /* The trie's key for an entry without an address: BBR_RULE_INDEX, or others with a number. */
 struct bbr_rule_key rule_special_key(__u32 fields, __u32 order);
 

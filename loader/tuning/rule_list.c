@@ -52,29 +52,10 @@ int rule_list_read(const struct instance *inst, struct rule_list *rules)
 	return EXIT_REFUSED;
 }
 
-static struct bbr_rule_key key_of(const struct bbr_rule *rule)
-{
-	struct bbr_rule_key key = {
-		.prefixlen = BBR_RULE_EXACT_BITS + rule->dst_len,
-		.fields = rule->fields,
-	};
-
-	if (rule->fields & BBR_RULE_MARK)
-		key.mark = rule->mark;
-	if (rule->fields & BBR_RULE_CGROUP)
-		key.cgroup = rule->cgroup;
-	if (rule->fields & BBR_RULE_DPORT)
-		key.dport = rule->dport;
-	if (rule->fields & BBR_RULE_SPORT)
-		key.sport = rule->sport;
-	memcpy(key.addr, rule->dst, sizeof(key.addr));
-	return key;
-}
-
 /* True if they have the same conditions. */
 static bool same_conditions(const struct bbr_rule *a, const struct bbr_rule *b)
 {
-	struct bbr_rule_key ka = key_of(a), kb = key_of(b);
+	struct bbr_rule_key ka = rule_key(a), kb = rule_key(b);
 
 	return !memcmp(&ka, &kb, sizeof(ka)) && a->n_more == b->n_more &&
 	       !memcmp(a->more, b->more, a->n_more * sizeof(*a->more));
@@ -84,7 +65,7 @@ static bool same_conditions(const struct bbr_rule *a, const struct bbr_rule *b)
 static int by_place(const void *a, const void *b)
 {
 	const struct bbr_rule *x = a, *y = b;
-	struct bbr_rule_key kx = key_of(x), ky = key_of(y);
+	struct bbr_rule_key kx = rule_key(x), ky = rule_key(y);
 	int order = memcmp(&kx.fields, &ky.fields, sizeof(kx) - sizeof(kx.prefixlen));
 
 	if (!order && kx.prefixlen != ky.prefixlen)
@@ -101,7 +82,7 @@ static int by_place(const void *a, const void *b)
 /* True if all connections that match `inner` match `outer`. Only for rules with the same fields. */
 static bool covers(const struct bbr_rule *outer, const struct bbr_rule *inner)
 {
-	struct bbr_rule_key ko = key_of(outer), ki = key_of(inner);
+	struct bbr_rule_key ko = rule_key(outer), ki = rule_key(inner);
 
 	return !memcmp(&ko.fields, &ki.fields,
 		       offsetof(struct bbr_rule_key, addr) - sizeof(__u32)) &&
@@ -140,7 +121,7 @@ static int put_chains(int fd, const struct bbr_rule *sorted, __u32 n)
 			depth--;
 		chain[depth].rule = rule;
 		chain[depth++].best = best;
-		error = put(fd, key_of(rule), best);
+		error = put(fd, rule_key(rule), best);
 	}
 	return error;
 }
