@@ -106,10 +106,9 @@ bool pod_selector_is_valid(const char *option, const char *selector)
 
 	if (!slash || slash == selector || slash + 1 == rest ||
 	    memchr(slash + 1, '/', rest - slash - 1) || memchr(selector, ' ', names) ||
-	    strlen(selector) >= POD_SELECTOR_LEN) {
-		err("%s %s: expected NAMESPACE/NAME; both may have * and ?", option, selector);
-		return false;
-	}
+	    strlen(selector) >= POD_SELECTOR_LEN)
+		return err_value(option, selector,
+				 "expected NAMESPACE/NAME; both may have * and ?");
 	while (*rest) {
 		const char *label = ++rest;
 

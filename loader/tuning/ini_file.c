@@ -25,19 +25,6 @@ struct reading {
 	char keys[MAX_KEYS]; /* of the section so far, each as "KEY\n" */
 };
 
-/* Reads one line; *more: there was one. */
-static int read_line(struct reading *r, bool *more)
-{
-	enum text_line found = text_read_line(r->f, r->line, sizeof(r->line));
-
-	if (found == TEXT_ZERO_BYTE)
-		return err_usage("not a text file: it contains a zero byte");
-	if (found == TEXT_LONG_LINE)
-		return err_usage("a line has more than %d characters", MAX_LINE - 1);
-	*more = found == TEXT_LINE || *r->line;
-	return EXIT_DONE;
-}
-
 /* Cuts blanks at both ends. */
 static char *trim(char *text)
 {
@@ -137,10 +124,20 @@ static int take_pair(struct reading *r, char *line)
 	return ret ? ret : note_key(r, key);
 }
 
-static int take_line(struct reading *r)
+/* *more: the file goes on after it. */
+static int take_line(struct reading *r, bool is_first, bool *more)
 {
-	char *line = trim(r->line);
+	enum text_line found = text_read_line(r->f, r->line, sizeof(r->line));
+	char *line;
 
+	if (found == TEXT_ZERO_BYTE)
+		return err_usage("not a text file: it contains a zero byte");
+	if (found == TEXT_LONG_LINE)
+		return err_usage("a line has more than %d characters", MAX_LINE - 1);
+	*more = found == TEXT_LINE;
+	if (is_first && !strncmp(r->line, INI_BOM, strlen(INI_BOM)))
+		memset(r->line, ' ', strlen(INI_BOM));
+	line = trim(r->line);
 	ini_cut_comment(line);
 	line = trim(line);
 	if (!*line)
@@ -148,31 +145,18 @@ static int take_line(struct reading *r)
 	return *line == '[' ? take_section(r, line) : take_pair(r, line);
 }
 
-static int read_all(struct reading *r, int *number)
-{
-	bool more;
-	int ret;
-
-	for (*number = 1; !(ret = read_line(r, &more)) && more; ++*number) {
-		if (*number == 1 && !strncmp(r->line, INI_BOM, strlen(INI_BOM)))
-			memset(r->line, ' ', strlen(INI_BOM));
-		ret = take_line(r);
-		if (ret)
-			break;
-	}
-	return ret;
-}
-
 int ini_file_read(FILE *f, const char *name, const struct ini_reader_ops *ops, void *user)
 {
 	struct reading *r AUTO_FREE = mem_new(1, sizeof(*r));
-	int number, ret;
+	int number = 0, ret = EXIT_DONE;
+	bool more = true;
 
 	r->f = f;
 	r->ops = ops;
 	r->user = user;
 	errno = 0;
-	ret = read_all(r, &number);
+	while (!ret && more)
+		ret = take_line(r, !number++, &more);
 	if (ret)
 		remedy("at line %d of %s", number, name);
 	if (!ret && ferror(f))

@@ -63,11 +63,9 @@ static enum bbr_term_kind kind_of(const char *name)
 
 static bool parse_device(const char *option, const char *name, __u32 value[4])
 {
-	if (!*name || strlen(name) >= IFNAMSIZ || strpbrk(name, "/ ")) {
-		err("%s %s: a device's name has 1 to %d characters, no / and no blank", option,
-		    name, IFNAMSIZ - 1);
-		return false;
-	}
+	if (!*name || strlen(name) >= IFNAMSIZ || strpbrk(name, "/ "))
+		return err_value(option, name,
+				 "a device's name has 1 to 15 characters, no / and no blank");
 	memcpy(value, name, strlen(name));
 	return true;
 }
