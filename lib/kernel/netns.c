@@ -195,10 +195,11 @@ static int ask_kernel(struct netns_known **list, const struct walk *w)
 	return n;
 }
 
-static void note_found(__u32 inode)
+static void note_found(struct walk *w, ino_t inode)
 {
 	struct netns_known *k = find_known(known, n_known, inode);
 
+	tsearch((void *)inode, &w->seen, compare);
 	if (!k || k->is_found)
 		return;
 	k->is_found = true;
@@ -330,17 +331,15 @@ static void visit_path(struct walk *w, const char *path, ino_t inode)
 	    is_seen(w, st.st_ino))
 		return;
 	if (!is_wanted(w, st.st_ino)) {
-		tsearch((void *)st.st_ino, &w->seen, compare);
-		note_found(st.st_ino);
+		note_found(w, st.st_ino);
 		return;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		say_unreachable(w, "open the network namespace", path);
 	} else if (!is_seen(w, st.st_ino)) {
-		tsearch((void *)st.st_ino, &w->seen, compare);
 		ns.inode = st.st_ino;
-		note_found(ns.inode);
+		note_found(w, ns.inode);
 		if (!strncmp(path, NETNS_NAMED, strlen(NETNS_NAMED)))
 			ns.name += strlen(NETNS_NAMED);
 		if (!visit_inside(fd, &ns, w->visit, w->data, &w->result))
@@ -414,10 +413,12 @@ static void visit_processes(struct walk *w)
 			visit_threads(w, e->d_name);
 }
 
-int netns_for_each_using(netns_match match, netns_visitor visit, void *data)
+int netns_visit_all(const char *name, netns_match match, netns_visitor visit, void *data)
 {
 	struct walk w = { .match = match, .visit = visit, .data = data };
 
+	if (name)
+		return netns_visit(name, visit, data);
 	free(known);
 	n_known = ask_kernel(&known, &w);
 	n_unseen = 0;
@@ -432,7 +433,7 @@ int netns_for_each_using(netns_match match, netns_visitor visit, void *data)
 
 int netns_for_each(netns_visitor visit, void *data)
 {
-	return netns_for_each_using(NULL, visit, data);
+	return netns_visit_all(NULL, NULL, visit, data);
 }
 
 /* Opens ns->name and fills in its inode. Returns a descriptor, or -1 after printing why not. */
@@ -477,11 +478,6 @@ int netns_inode(const char *option, const char *name, __u32 *inode)
 		return EXIT_USAGE;
 	*inode = ns.inode;
 	return EXIT_DONE;
-}
-
-int netns_visit_all(const char *name, netns_match match, netns_visitor visit, void *data)
-{
-	return name ? netns_visit(name, visit, data) : netns_for_each_using(match, visit, data);
 }
 
 bool netns_name(__u32 inode, char name[NAME_MAX + 1])

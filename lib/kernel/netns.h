@@ -27,7 +27,7 @@ struct netns_known {
 	__u32 inode;
 	struct netns_entry is;
 	bool is_found; /* it was visited, or need not be */
-	bool is_used; /* after netns_for_each_using(): a socket of it matches */
+	bool is_used; /* after netns_visit_all(): a socket of it matches */
 };
 
 /*
@@ -47,9 +47,10 @@ typedef bool (*netns_match)(const struct netns_use *use, void *data);
 
 /*
  * The same, but leaves out namespaces without a socket that is wanted, listeners included. The kernel
- * looks through all sockets of the machine once for it. match NULL: visits all.
+ * looks through all sockets of the machine once for it. match NULL: visits all. With a name:
+ * netns_visit().
  */
-int netns_for_each_using(netns_match match, netns_visitor visit, void *data);
+int netns_visit_all(const char *name, netns_match match, netns_visitor visit, void *data);
 
 /*
  * The namespaces of the machine as of the last netns_for_each(), by inode. Returns their number, or
@@ -78,9 +79,6 @@ int netns_visit(const char *name, netns_visitor visit, void *data);
 
 /* Reads the inode of one by its name. Messages call it `option`. */
 int netns_inode(const char *option, const char *name, __u32 *inode);
-
-/* netns_visit() or, if name is NULL, netns_for_each_using(). */
-int netns_visit_all(const char *name, netns_match match, netns_visitor visit, void *data);
 
 /* Reads the first name of a namespace in /run/netns; false if it has none there. */
 bool netns_name(__u32 inode, char name[NAME_MAX + 1]);

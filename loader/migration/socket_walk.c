@@ -136,7 +136,7 @@ static int run(struct migration *m, const struct bpf_object *obj, __u32 skip)
 		return err_bpf(errno, "the kernel refused to walk its sockets");
 	v.link = bpf_link__fd(link);
 	handle_signals(true);
-	ret = m->all_netns ? netns_for_each_using(is_wanted, visit, &v) :
+	ret = m->all_netns ? netns_visit_all(NULL, is_wanted, visit, &v) :
 			     netns_visit(m->netns, visit, &v);
 	if (m->all_netns && netns_found() > 0)
 		m->namespaces = netns_found(); /* also those that have no such socket */
