@@ -33,8 +33,12 @@ struct migration {
 	bool stopped; /* by a signal */
 };
 
-/* How many records there are of a kind, of listeners or of connections. */
-size_t migration_count(const struct migration *m, enum migrate_what what, bool listeners);
+/* How many sockets; those in `moved` are connections, some of them subflows of MPTCP. */
+struct migration_counts {
+	size_t moved, subflows, listeners_moved, listeners_left, failed;
+};
+
+struct migration_counts migration_count(const struct migration *m);
 
 /*
  * Walks the sockets of the namespaces until it finds no new ones. EXIT_DONE, whatever happened to

@@ -82,19 +82,9 @@ static void add_record(struct json *j, const struct migrate_record *r)
 	json_close(j);
 }
 
-/* Of the connections that were moved. */
-static size_t count_subflows(const struct migration *m)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->n; i++)
-		n += m->records[i].what == MIGRATE_MOVED && m->records[i].is_subflow &&
-		     m->records[i].state != TCP_LISTEN;
-	return n;
-}
-
 void migration_add_json(struct json *j, const struct migration *m)
 {
+	const struct migration_counts n = migration_count(m);
 	size_t counts[ERRORS];
 
 	json_add_string(j, "from", m->config.from);
@@ -104,12 +94,10 @@ void migration_add_json(struct json *j, const struct migration *m)
 	json_add_int_if(j, "namespaces_unseen", m->all_netns && m->unseen >= 0, m->unseen);
 	json_add_int_if(j, "left_in_other_namespaces", m->others_known && !m->others_partly,
 			m->others);
-	json_add_int(j, "moved", migration_count(m, MIGRATE_MOVED, false));
-	json_add_int(j, "listeners_moved", migration_count(m, MIGRATE_MOVED, true));
-	json_add_int(j, "listeners_left", migration_count(m, MIGRATE_LEFT, true));
-	json_add_int(j, "failed",
-		     migration_count(m, MIGRATE_FAILED, false) +
-			     migration_count(m, MIGRATE_FAILED, true));
+	json_add_int(j, "moved", n.moved);
+	json_add_int(j, "listeners_moved", n.listeners_moved);
+	json_add_int(j, "listeners_left", n.listeners_left);
+	json_add_int(j, "failed", n.failed);
 	json_open_array(j, "errors");
 	count_errors(m, counts);
 	for (int error = 0; error < ERRORS; error++) {
@@ -123,7 +111,7 @@ void migration_add_json(struct json *j, const struct migration *m)
 	}
 	json_close(j);
 	json_add_bool(j, "unfinished", m->unfinished);
-	json_add_int(j, "subflows_moved", count_subflows(m));
+	json_add_int(j, "subflows_moved", n.subflows);
 	if (!err_is_verbose())
 		return;
 	json_open_array(j, "sockets");
@@ -179,42 +167,36 @@ static void print_where(const struct migration *m)
 
 void migration_print(const struct migration *m)
 {
-	size_t moved = migration_count(m, MIGRATE_MOVED, false);
-	size_t listeners = migration_count(m, MIGRATE_MOVED, true);
-	size_t left = migration_count(m, MIGRATE_LEFT, true);
-	size_t subflows = count_subflows(m);
+	const struct migration_counts n = migration_count(m);
 
 	for (size_t i = 0; err_is_verbose() && i < m->n; i++)
 		print_record(&m->records[i]);
 	if (m->n) {
-		printf("%s %zu connection%s", m->config.dry_run ? "would move" : "moved", moved,
-		       plural(moved));
-		if (listeners)
-			printf(" and %zu listener%s", listeners, plural(listeners));
+		printf("%s %zu connection%s", m->config.dry_run ? "would move" : "moved", n.moved,
+		       plural(n.moved));
+		if (n.listeners_moved)
+			printf(" and %zu listener%s", n.listeners_moved, plural(n.listeners_moved));
 		printf(" from %s to %s", m->config.from, m->config.to);
 		print_where(m);
 	}
-	if (subflows)
+	if (n.subflows)
 		printf("%zu of them %s of MPTCP; later subflows get the congestion "
 		       "control of their MPTCP socket\n",
-		       subflows, subflows == 1 ? "is a subflow" : "are subflows");
+		       n.subflows, n.subflows == 1 ? "is a subflow" : "are subflows");
 	if (m->others)
 		printf("left alone: %s%zu connection%s in %zu other network namespace%s "
 		       "(--all-netns)\n",
 		       m->others_partly ? "at least " : "", m->others, plural(m->others),
 		       m->others_namespaces, plural(m->others_namespaces));
-	if (left)
+	if (n.listeners_left)
 		printf("%zu listener%s left with %s, as are the connections that they will accept; "
 		       "--listeners moves them, too\n",
-		       left, plural(left), m->config.from);
+		       n.listeners_left, plural(n.listeners_left), m->config.from);
 }
 
 int migration_judge(const struct migration *m)
 {
-	size_t moved =
-		migration_count(m, MIGRATE_MOVED, false) + migration_count(m, MIGRATE_MOVED, true);
-	size_t failed = migration_count(m, MIGRATE_FAILED, false) +
-			migration_count(m, MIGRATE_FAILED, true);
+	const struct migration_counts n = migration_count(m);
 	size_t counts[ERRORS];
 
 	if (m->unfinished && !m->stopped) {
@@ -228,9 +210,9 @@ int migration_judge(const struct migration *m)
 			err("%zu could not be moved: %s", counts[error], reason(error));
 	if (m->unseen)
 		netns_say_unseen(m->unseen, "migrate");
-	if (failed || m->unfinished || m->unseen > 0)
+	if (n.failed || m->unfinished || m->unseen > 0)
 		return EXIT_REFUSED;
-	if (moved)
+	if (n.moved + n.listeners_moved)
 		return EXIT_DONE;
 	return err_nothing("no matching connection uses %s", m->config.from);
 }

@@ -97,7 +97,7 @@ static int visit(const struct netns *ns, void *data)
 {
 	static struct pass p;
 	const struct visit *v = data;
-	size_t before = migration_count(v->m, MIGRATE_MOVED, false);
+	size_t before = migration_count(v->m).moved;
 	int found = 1, error;
 
 	if (ns->inode == v->skip)
@@ -113,7 +113,7 @@ static int visit(const struct netns *ns, void *data)
 	if (found < 0)
 		return err_refused("cannot walk the sockets of network namespace %s: %s", ns->name,
 				   strerror(-found));
-	v->m->others_namespaces += migration_count(v->m, MIGRATE_MOVED, false) > before;
+	v->m->others_namespaces += migration_count(v->m).moved > before;
 	v->m->unfinished |= found || is_stopped;
 	return is_stopped ? EXIT_REFUSED : EXIT_DONE;
 }
@@ -183,7 +183,7 @@ void migration_count_others(struct migration *m)
 		ret = load_and_run(&others, own);
 		m->others_known = true;
 		m->others_partly = ret || others.unfinished || others.unseen > 0;
-		m->others = migration_count(&others, MIGRATE_MOVED, false);
+		m->others = migration_count(&others).moved;
 		m->others_namespaces = others.others_namespaces;
 	}
 	err_mute(false);
@@ -195,12 +195,20 @@ void migration_free(struct migration *m)
 	tdestroy(m->known, free);
 }
 
-size_t migration_count(const struct migration *m, enum migrate_what what, bool listeners)
+struct migration_counts migration_count(const struct migration *m)
 {
-	size_t n = 0;
+	struct migration_counts n = {};
 
-	for (size_t i = 0; i < m->n; i++)
-		n += m->records[i].what == what && (m->records[i].state == TCP_LISTEN) == listeners;
+	for (size_t i = 0; i < m->n; i++) {
+		const struct migrate_record *r = &m->records[i];
+		bool is_moved = r->what == MIGRATE_MOVED, listens = r->state == TCP_LISTEN;
+
+		n.moved += is_moved && !listens;
+		n.subflows += is_moved && !listens && r->is_subflow;
+		n.listeners_moved += is_moved && listens;
+		n.listeners_left += r->what == MIGRATE_LEFT;
+		n.failed += r->what == MIGRATE_FAILED;
+	}
 	return n;
 }
 

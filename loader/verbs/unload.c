@@ -24,8 +24,7 @@ static int move_away(struct migration *m)
 {
 	int ret = migration_run(m);
 
-	if (ret || migration_count(m, MIGRATE_FAILED, false) ||
-	    migration_count(m, MIGRATE_FAILED, true)) {
+	if (ret || migration_count(m).failed) {
 		migration_judge(m);
 		return EXIT_REFUSED;
 	}
