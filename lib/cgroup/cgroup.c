@@ -81,12 +81,10 @@ static int refuse(const char *option, const char *path, const char *mount)
 {
 	if (!mount) {
 		err("%s %s: no cgroup2 file system is mounted", option, path);
-		remedy("mount it: mount -t cgroup2 none /sys/fs/cgroup");
-		return EXIT_REFUSED;
+		return remedy_refused("mount it: mount -t cgroup2 none /sys/fs/cgroup");
 	}
 	err("%s %s: no such cgroup", option, path);
-	remedy("a path such as system.slice/x.service, below %s", mount);
-	return EXIT_USAGE;
+	return remedy_usage("a path such as system.slice/x.service, below %s", mount);
 }
 
 int cgroup_find(const char *option, const char *path, char **found)

@@ -72,43 +72,30 @@ static void print_message(const char *begin, const char *fmt, va_list args)
 	fputc('\n', out);
 }
 
-static void print_error(const char *fmt, va_list args)
-{
-	if (is_mute)
-		return;
-	fflush(stdout);
-	fputs(program, messages ? messages : stderr);
-	print_message(": ", fmt, args);
-}
-
-void err(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	print_error(fmt, args);
-	va_end(args);
-}
-
 int err_status(int status, const char *fmt, ...)
 {
 	va_list args;
 
+	if (is_mute)
+		return status;
+	fflush(stdout);
+	fputs(program, messages ? messages : stderr);
 	va_start(args, fmt);
-	print_error(fmt, args);
+	print_message(": ", fmt, args);
 	va_end(args);
 	return status;
 }
 
-void remedy(const char *fmt, ...)
+int remedy_status(int status, const char *fmt, ...)
 {
 	va_list args;
 
 	if (is_mute)
-		return;
+		return status;
 	va_start(args, fmt);
 	print_message("  ", fmt, args);
 	va_end(args);
+	return status;
 }
 
 void note(const char *fmt, ...)

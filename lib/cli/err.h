@@ -31,17 +31,22 @@ void streams_begin(void);
 /* main() sets the program's name for messages, and whether to show libbpf's own messages (-v). */
 void err_init(const char *program, bool verbose);
 
-/* One line on stderr: "program: what failed: why". */
-void err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-/* The same, and returns the status: where a mistake ends what a function does. */
+/*
+ * One line on stderr: "program: what failed: why". Returns the status, for a mistake that ends what a
+ * function does.
+ */
 int err_status(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define err(...) ((void)err_status(EXIT_DONE, __VA_ARGS__))
 #define err_usage(...) err_status(EXIT_USAGE, __VA_ARGS__)
 #define err_refused(...) err_status(EXIT_REFUSED, __VA_ARGS__)
 #define err_nothing(...) err_status(EXIT_NOTHING, __VA_ARGS__)
 
 /* The line after it: what to do about it. */
-void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int remedy_status(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define remedy(...) ((void)remedy_status(EXIT_DONE, __VA_ARGS__))
+#define remedy_usage(...) remedy_status(EXIT_USAGE, __VA_ARGS__)
+#define remedy_refused(...) remedy_status(EXIT_REFUSED, __VA_ARGS__)
+#define remedy_nothing(...) remedy_status(EXIT_NOTHING, __VA_ARGS__)
 
 /* "--every 5: a unit is missing". Returns false, as parsers of options do. */
 bool err_value(const char *option, const char *value, const char *why);

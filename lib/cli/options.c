@@ -374,16 +374,14 @@ static int run_none(const struct program *program, const struct command_line *li
 		return EXIT_USAGE;
 	}
 	err("%s: unknown option, or its value is missing", line->unknown);
-	remedy("%s --help lists verbs and options", program->name);
-	return EXIT_USAGE;
+	return remedy_usage("%s --help lists verbs and options", program->name);
 }
 
 static int refuse(const struct program *program, const struct verb *verb, const char *what,
 		  const char *why)
 {
 	err("%s: %s: %s", verb->name, what, why);
-	remedy("%s %s --help lists the options", program->name, verb->name);
-	return EXIT_USAGE;
+	return remedy_usage("%s %s --help lists the options", program->name, verb->name);
 }
 
 /* Handles one of our options. Returns -1 to go on, or an exit status. */
@@ -407,8 +405,8 @@ static int take(const struct program *program, const struct verb *verb, struct p
 			return refuse(program, verb, option, "appears twice");
 		*is_seen = true;
 		if (!d->parse(option, optarg, (char *)options + p->offsets[i] + d->member)) {
-			remedy("%s %s --help lists the options", program->name, verb->name);
-			return EXIT_USAGE;
+			return remedy_usage("%s %s --help lists the options", program->name,
+					    verb->name);
 		}
 		privileges_add_option(d->name);
 	}
@@ -423,8 +421,7 @@ static int refuse_missing(const struct program *program, const struct verb *verb
 	for (; n_given && strchr(word, ' '); n_given--)
 		word = strchr(word, ' ') + 1;
 	err("%s: %.*s is missing", verb->name, (int)strcspn(word, " ."), word);
-	remedy("%s %s --help explains it", program->name, verb->name);
-	return EXIT_USAGE;
+	return remedy_usage("%s %s --help explains it", program->name, verb->name);
 }
 
 /*

@@ -122,10 +122,9 @@ int privileges_take(void)
 	if (!missing)
 		return privileges_give_up();
 	err("%s: missing %s", command.verb, caps_text(text, missing));
-	remedy("run it as root, or give it only %s, with setcap(8) or systemd's "
-	       "AmbientCapabilities=",
-	       caps_text(text, needs));
-	return EXIT_REFUSED;
+	return remedy_refused("run it as root, or give it only %s, with setcap(8) or systemd's "
+			      "AmbientCapabilities=",
+			      caps_text(text, needs));
 }
 
 void privileges_narrow(__u64 caps)
@@ -231,8 +230,7 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 		putc(status, stderr);
 	err("%s: cannot be read: the process without privileges that looked at it died: %s", what,
 	    WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended early");
-	remedy("the file is damaged, or made to do harm");
-	return EXIT_REFUSED;
+	return remedy_refused("the file is damaged, or made to do harm");
 }
 
 void privileges_print(const struct privileges *of_verb)

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sys/mman.h>
 
@@ -383,13 +382,11 @@ int instance_get(const char *name, struct instance *inst)
 		return ret;
 	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm) {
 		err("%s: these tools do not know its algorithm, %s", name, inst->abi.algorithm);
-		remedy("use the tools that loaded it");
-		return EXIT_REFUSED;
+		return remedy_refused("use the tools that loaded it");
 	}
 	err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)", name,
 	    inst->abi.version, inst->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
-	remedy("use the tools of that version, or unload it and load it again");
-	return EXIT_REFUSED;
+	return remedy_refused("use the tools of that version, or unload it and load it again");
 }
 
 static void *map_by_id(__u32 id, size_t size, int protection)

@@ -93,6 +93,6 @@ int kernel_bbr_refuse(void)
 
 	err("bbrmon does not know the version of BBR that the kernel's own bbr has");
 	algorithm_names(names, sizeof(names), " or ");
-	remedy("load one that it knows, as a BPF program: bbrctl load --algorithm %s", names);
-	return EXIT_REFUSED;
+	return remedy_refused(
+		"load one that it knows, as a BPF program: bbrctl load --algorithm %s", names);
 }

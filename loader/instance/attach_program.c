@@ -80,15 +80,14 @@ int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path
 		return EXIT_DONE;
 	if (errno == E2BIG) {
 		err("%s: has as many programs as a cgroup can have", path);
-		remedy("bbrctl status shows what is attached; detach what is no longer used");
-		return EXIT_REFUSED;
+		return remedy_refused(
+			"bbrctl status shows what is attached; detach what is no longer used");
 	}
 	if (errno != EPERM)
 		return err_bpf(errno, path);
 	err("%s: another program is attached there or above, and allows no other beside it", path);
-	remedy("bpftool cgroup tree %s effective shows it; detach that one first",
-	       text_shell_word(path));
-	return EXIT_REFUSED;
+	return remedy_refused("bpftool cgroup tree %s effective shows it; detach that one first",
+			      text_shell_word(path));
 }
 
 int detach_program(int prog_fd, int cgroup_fd, const char *path)

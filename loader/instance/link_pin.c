@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* getline() */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <sys/utsname.h>
@@ -154,8 +153,7 @@ static int refuse(const struct bpf_object *obj, int error, const char *what, con
 	if (explain_kernel(obj))
 		return EXIT_REFUSED;
 	err_bpf(error, what);
-	remedy("bbrctl -v %s shows the kernel's reasons", verb);
-	return EXIT_REFUSED;
+	return remedy_refused("bbrctl -v %s shows the kernel's reasons", verb);
 }
 
 /*
@@ -234,8 +232,7 @@ int object_check_found(const struct bpf_object *obj)
 		return err_bpf(error, "cannot look at the loaded BPF program");
 	err("the kernel refused to name the program's maps, so the tools would not find the "
 	    "instance");
-	remedy("try again; it may have been short of memory");
-	return EXIT_REFUSED;
+	return remedy_refused("try again; it may have been short of memory");
 }
 
 int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id)
@@ -261,8 +258,7 @@ int object_register(struct bpf_object *obj, const char *name, unsigned int *map_
 		pin_remove(name, 0); /* what was made for it */
 	if (error == -EEXIST) {
 		err("%s: the kernel already has another congestion control of this name", name);
-		remedy("choose another name with --name");
-		return EXIT_REFUSED;
+		return remedy_refused("choose another name with --name");
 	}
 	return error ? err_bpf(error, "the kernel refused to register it") : EXIT_DONE;
 }

@@ -28,9 +28,9 @@
 static int refuse(const struct object *obj, const char *why)
 {
 	err("%s: %s", obj->file, why);
-	remedy("--object takes an object that a build of bpf-bbr made; without it bbrctl uses its "
-	       "own");
-	return EXIT_USAGE;
+	return remedy_usage(
+		"--object takes an object that a build of bpf-bbr made; without it bbrctl uses its "
+		"own");
 }
 
 /*
@@ -98,8 +98,7 @@ static int check_abi(struct object *obj)
 	if (obj->abi.major != BBR_ABI_MAJOR) {
 		err("%s: it is of another version (%s, ABI %u; this tool has %s, ABI %u)",
 		    obj->file, obj->abi.version, obj->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
-		remedy("use the bbrctl of that version");
-		return EXIT_USAGE;
+		return remedy_usage("use the bbrctl of that version");
 	}
 	if (!abi_is_sound(&obj->abi) || !has_maps(obj))
 		return refuse(obj, "its ABI record does not match its maps");

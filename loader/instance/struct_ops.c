@@ -333,9 +333,8 @@ static int wait_for_end(const struct instance *inst, int error)
 	}
 	err("%s: its link (id %u) is still in use, and the kernel does not detach it: %s",
 	    inst->name, inst->link_id, strerror(error));
-	remedy("end the process, or remove the pin other than %s, that holds it",
-	       pin_path(inst->name));
-	return EXIT_REFUSED;
+	return remedy_refused("end the process, or remove the pin other than %s, that holds it",
+			      pin_path(inst->name));
 }
 
 static int end_link(const struct instance *inst)

@@ -221,6 +221,6 @@ int migration_check_to(const char *option, const char *name)
 	if (!text_first_line(CONGESTION_CONTROLS, available, sizeof(available)))
 		return err_refused("cannot read %s: %s", CONGESTION_CONTROLS, strerror(errno));
 	err("%s %s: the kernel has no congestion control of this name", option, name);
-	remedy("available: %s; load others with bbrctl load, or modprobe tcp_NAME", available);
-	return EXIT_USAGE;
+	return remedy_usage("available: %s; load others with bbrctl load, or modprobe tcp_NAME",
+			    available);
 }

@@ -47,8 +47,8 @@ static int check_owner(int fd)
 	if (st.st_uid && st.st_uid != geteuid()) {
 		err("cannot lock %s: it belongs to user %u, who could keep the lock", LOCK_FILE,
 		    st.st_uid);
-		remedy("remove it while no bbrctl runs; the next one makes it again");
-		return EXIT_REFUSED;
+		return remedy_refused(
+			"remove it while no bbrctl runs; the next one makes it again");
 	}
 	/* Kubernetes and podman make it for everybody. It stays so if the owner is root, but not us. */
 	if (st.st_mode & 077)

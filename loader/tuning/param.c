@@ -86,8 +86,7 @@ static int refuse_key(const struct algorithm *algorithm, const char *where, cons
 		if (strlen(not_ours[i].key) != len || strncmp(not_ours[i].key, key, len))
 			continue;
 		err("%s: no parameter %.*s: %s", where, (int)len, key, not_ours[i].why);
-		remedy("%s", not_ours[i].remedy);
-		return EXIT_USAGE;
+		return remedy_usage("%s", not_ours[i].remedy);
 	}
 	err("%s: no parameter is called %.*s", where, (int)len, key);
 	near = nearest_key(algorithm, key, len);

@@ -256,8 +256,7 @@ static int check_needs(const struct profile_definition *def, int n, const char *
 		if (!*key || is_assigned(key, n, assignments) || (n < 0 && has_value(def, key)))
 			continue;
 		err("%s: needs a value for %s", def->name, key);
-		remedy("add %s=VALUE; no default fits every path", key);
-		return EXIT_USAGE;
+		return remedy_usage("add %s=VALUE; no default fits every path", key);
 	}
 	return EXIT_DONE;
 }
@@ -277,16 +276,15 @@ static int choose(const char *base, struct profile_definitions *defs,
 			return EXIT_DONE;
 		err("%s: unknown profile", base);
 		profile_definitions_suggest(defs, base);
-		remedy("bbrctl profile list shows the known ones; write a file's name with a "
-		       "slash");
-		return EXIT_USAGE;
+		return remedy_usage(
+			"bbrctl profile list shows the known ones; write a file's name with a "
+			"slash");
 	}
 	*def = defs->def;
 	if (defs->n == 1)
 		return EXIT_DONE;
 	err("%s: has %zu profiles, not one", base, defs->n);
-	remedy("add them by their names: bbrctl profile add NAME --profile %s", base);
-	return EXIT_USAGE;
+	return remedy_usage("add them by their names: bbrctl profile add NAME --profile %s", base);
 }
 
 int profile_definition_params(const struct algorithm *algorithm,

@@ -159,8 +159,7 @@ int profile_check_known(const struct profile_map *ps, const struct param_set *p)
 		    param_is_default(param, p))
 			continue;
 		err("%s: the loaded program is older and lacks this parameter", param->key);
-		remedy("replace it with this version: bbrctl upgrade");
-		return EXIT_REFUSED;
+		return remedy_refused("replace it with this version: bbrctl upgrade");
 	}
 	return EXIT_DONE;
 }

@@ -48,8 +48,7 @@ int rule_list_read(const struct instance *inst, struct rule_list *rules)
 	if (error != -EINVAL)
 		return err_bpf(error, "cannot read the instance's rules");
 	err("%s: another program wrote its rules", inst->name);
-	remedy("delete them: bbrctl rule flush --name %s", inst->name);
-	return EXIT_REFUSED;
+	return remedy_refused("delete them: bbrctl rule flush --name %s", inst->name);
 }
 
 /* True if they have the same conditions. */
@@ -229,9 +228,9 @@ int rule_list_error(int error)
 		return err_bpf(error, "cannot write the instance's rules");
 	err("the rules with --src, --dev or --not-... have more than %d conditions",
 	    2 * BBR_TERM_ENTRIES);
-	remedy("write fewer: put a rule without these options before them that chooses the "
-	       "profile");
-	return EXIT_REFUSED;
+	return remedy_refused(
+		"write fewer: put a rule without these options before them that chooses the "
+		"profile");
 }
 
 int rule_list_write_map(int outer_fd, const struct rule_list *rules)

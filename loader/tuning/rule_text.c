@@ -209,9 +209,8 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 		value = next_word(&line);
 		if ((!place && !is_more) || !value) {
 			err("%s: %s: expected an option and its value", key, word);
-			remedy("write the options of %s, with --cgroup last",
-			       is_rule ? "rule add" : "attach");
-			return EXIT_USAGE;
+			return remedy_usage("write the options of %s, with --cgroup last",
+					    is_rule ? "rule add" : "attach");
 		}
 		wrong = text_unquote(value);
 		if (wrong)
@@ -279,8 +278,7 @@ int rule_parse_attachment(char *line, struct rule_line *parsed)
 	if (parsed->cgroup || parsed->pods)
 		return rule_parse(&filter, &parsed->rule);
 	err("attach: --cgroup is missing");
-	remedy("write the options of attach, with --cgroup last");
-	return EXIT_USAGE;
+	return remedy_usage("write the options of attach, with --cgroup last");
 }
 
 __u32 rule_terms(const struct bbr_rule *rule, struct bbr_term terms[BBR_RULE_TERMS_MAX])

@@ -86,16 +86,6 @@ void err_init(const char *program, bool verbose)
 	(void)verbose;
 }
 
-void err(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	swallow(fmt, args);
-	va_end(args);
-	messages++;
-}
-
 int err_status(int status, const char *fmt, ...)
 {
 	va_list args;
@@ -107,7 +97,7 @@ int err_status(int status, const char *fmt, ...)
 	return status;
 }
 
-void remedy(const char *fmt, ...)
+int remedy_status(int status, const char *fmt, ...)
 {
 	va_list args;
 
@@ -115,6 +105,7 @@ void remedy(const char *fmt, ...)
 	va_start(args, fmt);
 	swallow(fmt, args);
 	va_end(args);
+	return status;
 }
 
 int err_bpf(int error, const char *what)
