@@ -7,14 +7,6 @@
 #include "json.h"
 #include "text.h"
 
-/* Ends a line of pretty JSON, and indents the next one. */
-static void put_indent(struct json *j)
-{
-	buffered_put(&j->to, "\n", 1);
-	for (unsigned int i = 0; i < j->depth; i++)
-		buffered_put(&j->to, "  ", 2);
-}
-
 /* Writes straight into the buffer: most of a line is keys, which are short. */
 static void put_key(struct json *j, const char *key)
 {
@@ -83,7 +75,9 @@ void json_close(struct json *j)
 {
 	j->depth--;
 	if (j->is_pretty)
-		put_indent(j);
+		buffered_put(&j->to, "\n", 1);
+	for (unsigned int i = 0; j->is_pretty && i < j->depth; i++)
+		buffered_put(&j->to, "  ", 2);
 	buffered_put(&j->to, j->arrays >> j->depth & 1 ? "]" : "}", 1);
 	j->has_members = true;
 }

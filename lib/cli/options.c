@@ -52,7 +52,7 @@ static void print_column(FILE *out, int column, int width, const char *text)
 
 static void print_options(FILE *out, const struct option_def *defs)
 {
-	for (const struct option_def *d = defs; d->name; d++) {
+	for (const struct option_def *d = defs; d && d->name; d++) {
 		int width = d->letter ? fprintf(out, "  -%c, ", d->letter) : fprintf(out, "      ");
 
 		width += fprintf(out, "--%s%s%s", d->name, d->arg ? " " : "", d->arg ? d->arg : "");
@@ -80,8 +80,7 @@ static void print_help_of_program(FILE *out, const struct program *program)
 	fputc('\n', out);
 	print_verbs(out, program, NULL);
 	fprintf(out, "\nOptions of every verb; `%s VERB --help` lists its own:\n", program->name);
-	if (program->options)
-		print_options(out, program->options);
+	print_options(out, program->options);
 	print_options(out, common_options);
 	if (!program->print_notes)
 		return;
@@ -98,8 +97,7 @@ static int print_help_of_verb(const struct program *program, const struct verb *
 	putchar('\n');
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		print_options(stdout, g->defs);
-	if (program->options)
-		print_options(stdout, program->options);
+	print_options(stdout, program->options);
 	print_options(stdout, common_options);
 	privileges_print(&verb->privileges);
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
@@ -134,7 +132,7 @@ static int first_of(const struct parser *p, const char *name)
  */
 static void add_options(struct parser *p, const struct option_def *defs, size_t offset)
 {
-	for (const struct option_def *d = defs; d->name; d++) {
+	for (const struct option_def *d = defs; d && d->name; d++) {
 		char letter[] = { d->letter, d->arg ? ':' : 0, 0 };
 		bool is_new_letter = d->letter && !strchr(p->letters, d->letter);
 		int has_arg = d->arg ? required_argument : no_argument,
@@ -157,8 +155,7 @@ static void add_verb(struct parser *p, const struct program *program, const stru
 {
 	for (const struct option_group *g = verb->groups; g && g->defs; g++)
 		add_options(p, g->defs, g->offset);
-	if (program->options)
-		add_options(p, program->options, 0);
+	add_options(p, program->options, 0);
 }
 
 /* The index of the option that getopt_long() found; -1 if it is none of ours. */
@@ -273,7 +270,6 @@ static bool suggest_group(const struct program *program, const char *word)
 	return *list;
 }
 
-/* Says which verb may be meant. */
 static void suggest(const struct program *program, const char *group, const char *word)
 {
 	size_t best = 0;
@@ -349,7 +345,6 @@ static int refuse_words(const struct program *program, const struct command_line
 	return EXIT_USAGE;
 }
 
-/* Runs a command line without a verb. */
 static int run_none(const struct program *program, const struct command_line *line)
 {
 	if (line->wants_version) {

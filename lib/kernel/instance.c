@@ -84,7 +84,6 @@ static int read_abi(int fd, size_t size, struct bbr_abi *abi)
 	return 0;
 }
 
-/* Notes the id of a map that has one of our names, and reads the ABI. */
 static int note_map(__u32 id, struct instance *inst)
 {
 	const struct {

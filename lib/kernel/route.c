@@ -201,7 +201,6 @@ static struct rtattr *add(struct making *m, unsigned short type, const void *dat
 	return a;
 }
 
-/* The route's metrics, with its congctl and lock. */
 static void add_metrics(struct making *m, const struct route *r, const struct rtattr *old)
 {
 	const struct netlink_attributes metrics = netlink_nested(old);

@@ -104,19 +104,6 @@ const char *pin_problem(void)
 	return NULL;
 }
 
-/* Refuses what would be lost silently or fail half way. */
-static int refuse(const char *name, const char *problem)
-{
-	err("%s: cannot be kept: %s", name, problem);
-	if (problem == in_container)
-		remedy("give the container the host's " BPFFS ": -v " BPFFS ":" BPFFS
-		       ", or a hostPath volume");
-	else if (problem == read_only)
-		remedy("mount -o remount,rw " BPFFS
-		       "; in a systemd unit, leave out ProtectKernelTunables=");
-	return EXIT_REFUSED;
-}
-
 /* Returns 1 if it is a pin of this link or of one that has ended, 0 if not, or -errno. */
 static int is_pin_of(const char *path, __u32 link_id)
 {
@@ -147,10 +134,19 @@ int pin_prepare(const char *name, const char **why_plain)
 	if (!kernel_has_member("bpf_struct_ops", "update")) /* both came with 6.4 */
 		return EXIT_DONE;
 	*why_plain = pin_problem();
+	/* What would be lost silently or fail half way is refused. */
 	if (*why_plain == in_container || *why_plain == read_only || *why_plain == no_memory)
-		return refuse(name, *why_plain);
-	if (*why_plain)
+		err("%s: cannot be kept: %s", name, *why_plain);
+	else if (*why_plain)
 		return EXIT_DONE;
+	if (*why_plain == in_container)
+		return remedy_refused("give the container the host's " BPFFS ": -v " BPFFS ":" BPFFS
+				      ", or a hostPath volume");
+	if (*why_plain == read_only)
+		return remedy_refused("mount -o remount,rw " BPFFS
+				      "; in a systemd unit, leave out ProtectKernelTunables=");
+	if (*why_plain)
+		return EXIT_REFUSED;
 	/* Mounts a bpffs if need be, and makes room for the pin in it. */
 	if (!is_bpffs() && mount("bpf", BPFFS, "bpf", 0, "mode=0700")) {
 		*why_plain = strerror(errno);

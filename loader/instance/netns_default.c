@@ -80,7 +80,6 @@ void defaults_free(struct default_of *list, int n)
 	free(list);
 }
 
-/* Opens the instance's map of namespaces; makes it if there is none yet. */
 static int open_map(const struct instance *inst)
 {
 	return notes_open(inst, inst->defaults_id, BBR_MAP_DEFAULTS, sizeof(__u32), BBR_NAME_LEN);

@@ -112,7 +112,6 @@ static int check_abi(struct object *obj)
 	return EXIT_DONE;
 }
 
-/* Hands the bytes to libbpf, and checks what it found. */
 static int open_bytes(const struct embedded *bytes, struct object *obj)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = BBR_NAME);

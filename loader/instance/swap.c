@@ -71,7 +71,6 @@ static int register_behind(const struct instance *old, struct ops *new, __u64 *g
 	return error;
 }
 
-/* Registers the old programs again, which `again` holds. */
 static void put_back(const struct instance *old, struct ops *again)
 {
 	int error = ops_register(again);

@@ -60,7 +60,6 @@ static const char *what_name(const struct migrate_record *r)
 
 #define ERRORS (KERNEL_ENOTSUPP + 1)
 
-/* How often each errno occurred. */
 static void count_errors(const struct migration *m, size_t counts[ERRORS])
 {
 	memset(counts, 0, ERRORS * sizeof(*counts));

@@ -56,7 +56,6 @@ static int check_owner(int fd)
 	return EXIT_DONE;
 }
 
-/* Returns EXIT_DONE, or EXIT_REFUSED after printing why not. */
 static int open_lock(void)
 {
 	int fd;

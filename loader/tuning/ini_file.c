@@ -25,7 +25,6 @@ struct reading {
 	char keys[MAX_KEYS]; /* of the section so far, each as "KEY\n" */
 };
 
-/* Cuts blanks at both ends. */
 static char *trim(char *text)
 {
 	char *end;

@@ -63,7 +63,6 @@ static const struct {
 	  "SO_RCVBUF, or the highest value of net.ipv4.tcp_rmem, bounds the window" },
 };
 
-/* The key that a misspelt one may mean, or NULL. */
 static const char *nearest_key(const struct algorithm *algorithm, const char *key, size_t len)
 {
 	char *word AUTO_FREE = mem_format("%.*s", (int)len, key);

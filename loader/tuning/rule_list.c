@@ -51,7 +51,6 @@ int rule_list_read(const struct instance *inst, struct rule_list *rules)
 	return remedy_refused("delete them: bbrctl rule flush --name %s", inst->name);
 }
 
-/* True if they have the same conditions. */
 static bool same_conditions(const struct bbr_rule *a, const struct bbr_rule *b)
 {
 	struct bbr_rule_key ka = rule_key(a), kb = rule_key(b);
