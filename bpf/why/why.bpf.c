@@ -12,7 +12,6 @@
 #include "base/chrono.bpf.h"
 
 #define SOCK_NOSPACE 2 /* a bit of socket.flags */
-#define RTT_NONE (~0u)
 
 char LICENSE[] SEC("license") = "GPL";
 NEED_BTF;
@@ -64,67 +63,75 @@ struct tcp_sock___why {
 
 #pragma clang attribute pop
 
-static inline void fill_identity(struct why_socket *s, struct sock *sk)
+static inline void fill_identity(struct bbr_snapshot *snap, struct sock *sk)
 {
 	struct socket_alloc *alloc = (void *)((struct sock___why *)sk)->sk_socket;
 	struct sock_common___why *skc = &((struct sock___why *)sk)->__sk_common;
-	struct inet_connection_sock___why *icsk = (void *)sk;
+	struct bbr_event *e = &snap->event;
 
-	s->cgroup = sk->sk_cgrp_data.cgroup->kn->id;
-	s->inode = alloc ? BPF_CORE_READ(alloc, vfs_inode.i_ino) : 0;
-	s->netns = sk->__sk_common.skc_net.net->ns.inum;
-	s->family = sk->__sk_common.skc_family;
-	s->state = sk->__sk_common.skc_state;
-	s->lport = ((struct inet_sock *)sk)->inet_sport;
-	s->rport = sk->__sk_common.skc_dport;
-	local_address(s->laddr, sk);
-	remote_address(s->raddr, sk);
-	bpf_core_read_str(s->name, sizeof(s->name), &icsk->icsk_ca_ops->name);
-	s->mark = sk->sk_mark;
-	s->uid = ((struct sock___why *)sk)->sk_uid.val;
-	s->bound_ifindex = skc->skc_bound_dev_if;
-	s->cpu = skc->skc_incoming_cpu;
+	snap->cookie = bpf_get_socket_cookie(sk);
+	snap->cgroup = sk->sk_cgrp_data.cgroup->kn->id;
+	snap->inode = alloc ? BPF_CORE_READ(alloc, vfs_inode.i_ino) : 0;
+	snap->mark = sk->sk_mark;
+	snap->uid = ((struct sock___why *)sk)->sk_uid.val;
+	snap->bound_ifindex = skc->skc_bound_dev_if;
+	snap->state = sk->__sk_common.skc_state;
+	snap->places = is_in_sockmap(sk) ? BBR_PLACE_SOCKMAP : 0;
+	e->netns = sk->__sk_common.skc_net.net->ns.inum;
+	e->family = sk->__sk_common.skc_family;
+	e->lport = ((struct inet_sock *)sk)->inet_sport;
+	e->rport = sk->__sk_common.skc_dport;
+	local_address(e->laddr, sk);
+	remote_address(e->raddr, sk);
 }
 
-static inline void fill_counts(struct why_socket *s, struct tcp_sock *tp)
-{
-	struct chrono chrono = chrono_of(tp);
-
-	s->time_ns = bpf_ktime_get_ns();
-	s->busy_ticks = chrono.busy;
-	s->rwnd_ticks = chrono.rwnd;
-	s->sndbuf_ticks = chrono.sndbuf;
-	s->bytes_acked = tp->bytes_acked;
-	s->bytes_sent = tp->bytes_sent;
-	s->bytes_retrans = tp->bytes_retrans;
-	s->delivered = tp->delivered;
-	s->lost = tp->lost;
-}
-
-static inline void fill_state(struct why_socket *s, struct tcp_sock *tp)
+/* As fill_tcp() of bpf/event.bpf.h does for a BBR. */
+static inline void fill_event(struct bbr_event *e, struct tcp_sock *tp)
 {
 	s32 inflight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
+
+	e->size = BBR_EVENT_BASE;
+	e->kind = BBR_EV_STATE;
+	e->flags = BBR_F_KERNEL;
+	e->time_ns = bpf_ktime_get_ns();
+	e->pacing_rate = ((struct sock *)tp)->sk_pacing_rate;
+	e->bytes_acked = tp->bytes_acked;
+	e->bytes_sent = tp->bytes_sent;
+	e->bytes_retrans = tp->bytes_retrans;
+	e->srtt_us = tp->srtt_us >> 3;
+	e->cwnd = tp->snd_cwnd;
+	e->ssthresh = tp->snd_ssthresh;
+	e->inflight = inflight < 0 ? 0 : inflight;
+	e->mss = tp->mss_cache;
+	e->delivered = tp->delivered;
+	e->lost = tp->lost;
+	e->rtt_us = BBR_RTT_NONE;
+	e->rs_delivered = -1;
+	e->min_rtt_us = tp->rtt_min.s[0].v;
+	e->ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+static inline void fill_limits(struct why_socket *s, struct tcp_sock *tp)
+{
+	struct inet_connection_sock___why *icsk = (void *)tp;
 	struct sock *sk = (struct sock *)tp;
 	struct socket *socket = ((struct sock___why *)sk)->sk_socket;
-	u32 min_rtt_us = tp->rtt_min.s[0].v;
+	struct chrono chrono = chrono_of(tp);
 
-	s->ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
-	s->pacing_rate = sk->sk_pacing_rate;
+	s->snap.busy_ticks = chrono.busy;
+	s->snap.rwnd_ticks = chrono.rwnd;
+	s->snap.sndbuf_ticks = chrono.sndbuf;
+	s->snap.send_q = tp->write_seq - tp->snd_una;
+	bpf_core_read_str(s->name, sizeof(s->name), &icsk->icsk_ca_ops->name);
 	s->max_pacing_rate = sk->sk_max_pacing_rate;
-	s->cwnd = tp->snd_cwnd;
-	s->is_cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	s->cwnd_clamp = tp->snd_cwnd_clamp;
-	s->ssthresh = tp->snd_ssthresh;
-	s->inflight = inflight < 0 ? 0 : inflight; /* as in bpf/event.bpf.h */
-	s->mss = tp->mss_cache;
-	s->srtt_us = tp->srtt_us >> 3;
-	s->min_rtt_us = min_rtt_us == RTT_NONE ? 0 : min_rtt_us;
 	s->snd_wnd = ((struct tcp_sock___why *)tp)->snd_wnd;
 	s->unacked = tp->snd_nxt - tp->snd_una;
 	s->unsent = tp->write_seq - tp->snd_nxt;
 	s->sndbuf = ((struct sock___why *)sk)->sk_sndbuf;
+	s->cpu = ((struct sock___why *)sk)->__sk_common.skc_incoming_cpu;
 	s->no_space = socket && socket->flags & 1 << SOCK_NOSPACE;
-	s->is_in_sockmap = is_in_sockmap(sk);
+	s->is_cwnd_limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 }
 
 SEC("iter/tcp")
@@ -141,10 +148,9 @@ int read_sockets(struct bpf_iter__tcp *ctx)
 	/* Listeners and what is not established yet have not initialized their congestion control. */
 	if (!tp || !BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized))
 		return 0;
-	s.cookie = bpf_get_socket_cookie(tp);
-	fill_identity(&s, (struct sock *)tp);
-	fill_counts(&s, tp);
-	fill_state(&s, tp);
-	bpf_seq_write(seq, &s, sizeof(s));
+	fill_identity(&s.snap, (struct sock *)tp);
+	fill_event(&s.snap.event, tp);
+	fill_limits(&s, tp);
+	bpf_seq_write(seq, &s, WHY_SOCKET_SIZE);
 	return 0;
 }

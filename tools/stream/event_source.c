@@ -21,6 +21,8 @@
 #include "recording/replay.h"
 #include "verbs.h"
 
+#define WAIT_MS 500 /* for more of a pipe */
+
 int event_source_open(struct event_source *s, const struct watch_config *config)
 {
 	memset(s, 0, sizeof(*s));
@@ -49,6 +51,16 @@ int event_source_wait(const struct event_source *s, int fd, int most_ms)
 	if (poll(fds, 2, rest_ms && rest_ms < most_ms ? rest_ms : most_ms) < 0 && errno != EINTR)
 		return err_refused("cannot wait for events: %s", strerror(errno));
 	return EXIT_DONE;
+}
+
+int event_source_read_all(struct event_source *s)
+{
+	int ret = EXIT_DONE;
+	bool idle;
+
+	while (!ret && !is_interrupted() && !event_source_is_over(s))
+		ret = event_source_poll(s, WAIT_MS, &idle);
+	return ret;
 }
 
 bool event_source_is_over(const struct event_source *s)

@@ -38,6 +38,9 @@ int event_source_wait(const struct event_source *s, int fd, int most_ms);
  */
 int event_source_poll(struct event_source *s, int wait_ms, bool *idle);
 
+/* Hands on all events of a recording, unless the user interrupts. Returns an exit status. */
+int event_source_read_all(struct event_source *s);
+
 /* True if the recording has come to its end. The running system has none. */
 bool event_source_is_over(const struct event_source *s);
 

@@ -12,9 +12,8 @@
 #include "connection.h"
 #include "event/event.h"
 #include "event/field.h"
+#include "kernel/clock.h"
 #include "kernel/instance.h"
-
-#define US_PER_S 1000000ull
 
 struct why_connection *why_connection_get(struct why_connections *c, const struct conn_key *key,
 					  size_t most)
@@ -38,6 +37,16 @@ void why_connection_note(struct why_connection *c, const char name[BBR_NAME_LEN]
 	c->lport = e->lport;
 	c->rport = e->rport;
 	c->netns = e->netns;
+}
+
+bool why_connection_note_profile(struct why_connection *c, const struct origin *origin,
+				 const struct bbr_event *e)
+{
+	const char *profile = origin_profile(origin, e);
+
+	if (profile)
+		strcpy(c->profile, profile);
+	return profile;
 }
 
 void why_connections_cut(struct why_connections *c)
@@ -118,59 +127,14 @@ void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
 
 const struct algorithm why_no_bbr = { .name = "" };
 
-struct bbr_snapshot why_snapshot_of_socket(const struct why_socket *s)
+void why_reading_of_socket(struct why_reading *r, const struct why_socket *s)
 {
-	struct bbr_snapshot snap = {
-		.cookie = s->cookie,
-		.cgroup = s->cgroup,
-		.inode = s->inode,
-		.uid = s->uid,
-		.mark = s->mark,
-		.send_q = s->unacked + s->unsent,
-		.bound_ifindex = s->bound_ifindex,
-		.state = s->state,
-		.event = {
-			.size = BBR_EVENT_BASE,
-			.kind = BBR_EV_STATE,
-			.time_ns = s->time_ns,
-			.netns = s->netns,
-			.lport = s->lport,
-			.rport = s->rport,
-			.family = s->family,
-			.flags = BBR_F_KERNEL,
-			.pacing_rate = s->pacing_rate,
-			.bytes_sent = s->bytes_sent,
-			.bytes_acked = s->bytes_acked,
-			.bytes_retrans = s->bytes_retrans,
-			.srtt_us = s->srtt_us,
-			.cwnd = s->cwnd,
-			.ssthresh = s->ssthresh,
-			.inflight = s->inflight,
-			.mss = s->mss,
-			.delivered = s->delivered,
-			.lost = s->lost,
-			.rtt_us = BBR_RTT_NONE,
-			.rs_delivered = -1,
-			.min_rtt_us = s->min_rtt_us ? s->min_rtt_us : BBR_RTT_NONE,
-			.ca_state = s->ca_state,
-		},
-	};
-
-	memcpy(snap.event.laddr, s->laddr, sizeof(s->laddr));
-	memcpy(snap.event.raddr, s->raddr, sizeof(s->raddr));
-	return snap;
-}
-
-void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __u32 hz)
-{
-	const struct bbr_snapshot snap = why_snapshot_of_socket(s);
-
-	why_reading_of_event(r, &why_no_bbr, &snap.event);
+	why_reading_of_event(r, &why_no_bbr, &s->snap.event);
 	r->mode = WHY_MODE_NONE;
 	r->has_socket = true;
-	r->busy_us = s->busy_ticks * US_PER_S / hz;
-	r->rwnd_us = s->rwnd_ticks * US_PER_S / hz;
-	r->sndbuf_us = s->sndbuf_ticks * US_PER_S / hz;
+	r->busy_us = us_of_ticks(s->snap.busy_ticks);
+	r->rwnd_us = us_of_ticks(s->snap.rwnd_ticks);
+	r->sndbuf_us = us_of_ticks(s->snap.sndbuf_ticks);
 	r->snd_wnd = s->snd_wnd;
 	r->unacked = s->unacked;
 	r->unsent = s->unsent;
@@ -180,7 +144,7 @@ void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __
 	r->cwnd_clamp = s->cwnd_clamp;
 	r->socket_bound = s->max_pacing_rate;
 	r->cpu = s->cpu;
-	r->is_in_sockmap = s->is_in_sockmap;
+	r->is_in_sockmap = s->snap.places & BBR_PLACE_SOCKMAP;
 }
 
 void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr)

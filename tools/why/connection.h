@@ -6,13 +6,15 @@
 #ifndef TOOLS_WHY_CONNECTION_H
 #define TOOLS_WHY_CONNECTION_H
 
+#include <stdio.h>
+
 #include "bpf_bbr/profiles.h"
-#include "bpf_bbr/snapshot.h"
 #include "bpf_bbr/why.h"
 #include "cli/options.h"
 #include "event/conn_map.h"
 #include "filter/filter.h"
 #include "judge.h"
+#include "snapshot/grouping.h"
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
 
@@ -88,6 +90,9 @@ struct why_connection *why_connection_get(struct why_connections *c, const struc
 /* Notes its congestion control and its ends. */
 void why_connection_note(struct why_connection *c, const char name[BBR_NAME_LEN],
 			 const struct bbr_event *e);
+/* Notes its profile; false: it is not known. */
+bool why_connection_note_profile(struct why_connection *c, const struct origin *origin,
+				 const struct bbr_event *e);
 /* From now on the same keys mean other connections. */
 void why_connections_cut(struct why_connections *c);
 void why_connections_free(struct why_connections *c);
@@ -97,11 +102,10 @@ void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
 			  const struct bbr_event *e);
 
 /* Sets what a socket says: what an event would, and more. */
-void why_reading_of_socket(struct why_reading *r, const struct why_socket *s, __u32 hz);
+void why_reading_of_socket(struct why_reading *r, const struct why_socket *s);
 
-/* The same for a filter, which may ask for fields. Connections without a BBR have none. */
+/* The algorithm of connections without a BBR: it has no fields. */
 extern const struct algorithm why_no_bbr;
-struct bbr_snapshot why_snapshot_of_socket(const struct why_socket *s);
 
 /* Adds what BBR knows to what the socket says. */
 void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr);
@@ -122,48 +126,56 @@ void profile_bounds_free(struct profile_bounds *b);
 __u64 bound_of_params(const struct algorithm *a, const __u32 *params, size_t n);
 
 /*
- * The connections of this machine, read again and again over a window of time.
+ * The answers of all connections, and their sums by what they have in common.
  */
-struct live {
-	const char *netns; /* NULL: all */
-	struct filter *filter;
-	const struct value_list *names; /* that were asked for; none: all */
-	__u64 for_ns;
-	struct why_connections *connections;
 
-	struct kernel_counts counts;
-	struct sockets sockets;
-	struct cpus *cpus;
-	struct profile_bounds bounds;
-	__u32 hz;
-	unsigned int round; /* of the present reading, from 1 */
-	bool has_unseen; /* some of these are in namespaces that cannot be found from here */
+/* A connection, and what its answer follows from: its sentences take nine kilobytes. */
+struct why_result {
+	const struct why_connection *connection;
+	struct why_cpu cpu; /* that processed its last packet */
+	struct why_neighbours others;
+	double shares[WHY_CAUSES];
+};
+
+void why_result_answer(const struct why_result *r, struct why_answer *answer);
+
+/* Connections that have something in common. Those that were idle count only in `idle`. */
+struct why_group {
+	struct group group;
+	unsigned int connections, idle;
+	double rate; /* bytes per second */
+	double ns; /* the sum of their windows */
+	double cause_ns[WHY_CAUSES];
+	double most[WHY_CAUSES]; /* the largest of a single connection, and whose it is */
+	const struct why_result *example[WHY_CAUSES];
+};
+
+struct why_results {
+	struct why_result *list; /* the highest rate first */
+	size_t n;
+	unsigned int idle; /* connections that are not in the list, */
+	unsigned int in_sockmaps; /* and of these, those whose data may pass TCP by */
 };
 
 /*
- * Reads until the window is over or the user interrupts. Returns an exit status; has printed what
- * failed unless it is EXIT_DONE.
+ * Judges those connections that matched and were read twice; idle ones only if with_idle. cpus is
+ * NULL with a recording.
  */
-int live_read(struct live *l);
+void why_results_make(struct why_results *r, const struct why_connections *c,
+		      const struct cpus *cpus, bool with_idle);
+void why_results_free(struct why_results *r);
 
 /*
- * The connections of a recording, of each of its runs.
+ * Sums results, which must have the idle ones: groups of struct why_group, the highest rate first,
+ * and those behind the first `most` in one.
  */
-#define WHY_CONNECTIONS_MAX (1u << 17) /* 1.2 kB each, with its result */
+void why_groups_make(struct groups *g, const struct why_results *r, struct grouping *grouping,
+		     size_t most);
 
-struct recorded_why {
-	const char *file;
-	struct filter *filter;
-	struct recording_part part;
-	struct why_connections *connections;
-
-	__u64 run; /* of the connections in the map */
-	__u64 start_ns; /* the first event of this run */
-	bool has_run, has_time; /* there are events, and some in this part */
-	__u64 left_out; /* events of more connections than that */
-};
-
-/* Returns an exit status; has printed what failed unless it is EXIT_DONE. */
-int recorded_why_read(struct recorded_why *r);
+/* Answers as text and as JSON. */
+void why_print_text(FILE *out, const struct why_result *r);
+void why_print_json(FILE *out, const struct why_result *r);
+void why_print_group_text(FILE *out, const struct why_group *g);
+void why_print_group_json(FILE *out, const struct why_group *g, enum group_by by);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/err.h"
-#include "groups.h"
+#include "connection.h"
 
 /* ---- neighbours: all that is sent to a prefix */
 

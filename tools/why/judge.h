@@ -106,9 +106,6 @@ double why_window_rtt(const struct why_window *w);
 /* True if it sent nothing, and had nothing to send. */
 bool why_window_is_idle(const struct why_window *w);
 
-/* True if an RTT is so far above the minimum that there is a queue on the path. */
-bool why_is_queue(double rtt_us, double min_rtt_us);
-
 /* ---- */
 
 /* What a CPU of this machine did over the window. */

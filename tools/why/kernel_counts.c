@@ -12,7 +12,7 @@
 #include "why.lskel.h"
 
 #define RECORDS 256
-#define BUFFER_SIZE (RECORDS * sizeof(struct why_socket))
+#define BUFFER_SIZE (RECORDS * WHY_SOCKET_SIZE)
 #define LOG_SIZE (1 << 20)
 
 /* One reading. */
@@ -78,11 +78,10 @@ static ssize_t hand_on(void *reading, size_t size)
 	struct reading *r = reading;
 	size_t at = 0;
 
-	for (; at + sizeof(struct why_socket) <= size && !r->enough;
-	     at += sizeof(struct why_socket)) {
-		struct why_socket s;
+	for (; at + WHY_SOCKET_SIZE <= size && !r->enough; at += WHY_SOCKET_SIZE) {
+		struct why_socket s = {};
 
-		memcpy(&s, r->counts->buffer + at, sizeof(s));
+		memcpy(&s, r->counts->buffer + at, WHY_SOCKET_SIZE);
 		s.name[sizeof(s.name) - 1] = 0;
 		r->enough = !r->handle(r->ctx, &s);
 	}

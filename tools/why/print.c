@@ -5,7 +5,7 @@
 #include "cli/text.h"
 #include "cli/units.h"
 #include "kernel/clock.h"
-#include "groups.h"
+#include "connection.h"
 
 #define GROUP_LEAST 0.05 /* share of a cause that is printed of a group */
 

@@ -2,71 +2,267 @@
 /*
  * bbrmon why: what limits each connection.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "connection.h"
+#include "event/event.h"
 #include "filter/filter.h"
 #include "kernel/clock.h"
 #include "kernel/instance.h"
 #include "kernel/netns.h"
-#include "groups.h"
 #include "output_file.h"
 #include "recording/replay.h"
 #include "verbs.h"
 
 #define FOR_DEFAULT_NS (5 * NS_PER_S)
 
+/*
+ * The window has this many readings, but readings take no more than a tenth of the time, and a
+ * connection's state is not read more often than a round trip of some length changes it.
+ */
+#define READINGS 50
+#define PAUSE_LEAST_NS (20 * NS_PER_MS)
+#define SHARE 10
+
+#define WHY_CONNECTIONS_MAX (1u << 17) /* of a recording: 1.2 kB each, with its result */
+
 struct asking {
-	bool json, with_idle, has_unseen;
+	bool json, with_idle;
 	const char *netns, *read;
-	__u64 for_ns;
+	__u64 for_ns; /* 0: FOR_DEFAULT_NS */
 	struct recording_part part;
-	const char *lack; /* what a recording without connections lacks */
 	struct value_list names;
 	__u64 largest; /* groups; 0: GROUPS_LARGEST */
 	struct grouping grouping;
 
 	struct filter filter;
 	struct why_connections connections;
+
+	/* Of this machine. */
+	struct kernel_counts counts;
+	struct sockets sockets;
 	struct cpus cpus;
+	struct profile_bounds bounds;
+	unsigned int round; /* of the present reading, from 1 */
+	bool has_unseen; /* connections in namespaces that cannot be found from here */
+
+	/* Of a recording. */
+	struct event_source source;
+	__u64 run; /* of the connections in the map */
+	__u64 start_ns; /* the first event of this run */
+	bool has_run, has_time; /* there are events, and some in this part */
+	__u64 left_out; /* events of more connections than WHY_CONNECTIONS_MAX */
 };
+
+/* ---- the connections of this machine, read again and again */
+
+static struct why_connection *find_or_add(struct asking *a, __u64 cookie)
+{
+	struct conn_key key = conn_key_of_id(0, cookie);
+	struct why_connection *c = why_connection_get(&a->connections, &key, ~0ul);
+
+	c->cookie = cookie;
+	return c;
+}
+
+/* What BBR knows of a connection. What the kernel counts of it comes next. */
+static bool take_bbr(void *ctx, const struct origin *origin, const struct bbr_snapshot *snap)
+{
+	struct asking *a = ctx;
+	struct why_connection *c = find_or_add(a, snap->cookie);
+
+	why_reading_of_event(&c->of_bbr, origin->algorithm, &snap->event);
+	if (why_connection_note_profile(c, origin, &snap->event))
+		c->of_bbr.profile_bound =
+			profile_bound(&a->bounds, snap->event.tag, snap->event.profile);
+	c->round = a->round;
+	c->is_wanted |= filter_matches(&a->filter, origin, &snap->event, snap);
+	return !is_interrupted();
+}
+
+static bool wants_socket(struct asking *a, const struct why_socket *s)
+{
+	struct origin origin = { .algorithm = &why_no_bbr };
+
+	memcpy(origin.name, s->name, sizeof(origin.name));
+	return filter_matches(&a->filter, &origin, &s->snap.event, &s->snap);
+}
+
+static bool take_counts(void *ctx, const struct why_socket *s)
+{
+	struct asking *a = ctx;
+	struct why_connection *c = find_or_add(a, s->snap.cookie);
+	struct why_reading r;
+
+	why_connection_note(c, s->name, &s->snap.event);
+	c->cgroup = s->snap.cgroup;
+	if (s->snap.inode) /* a closed socket still sends for the process that had it */
+		c->inode = s->snap.inode;
+	why_reading_of_socket(&r, s);
+	if (c->round == a->round)
+		why_reading_merge(&r, &c->of_bbr);
+	else
+		c->is_wanted |= wants_socket(a, s);
+	why_window_add(&c->window, &r);
+	return !is_interrupted();
+}
+
+static int read_once(struct asking *a)
+{
+	int ret;
+
+	a->round++;
+	ret = sockets_read(&a->sockets, a->netns, take_bbr, a);
+	if (!ret && !is_interrupted())
+		ret = kernel_counts_read(&a->counts, a->netns, take_counts, a);
+	return ret;
+}
+
+/*
+ * Pauses of different lengths: an application that does the same ten times a second would otherwise
+ * be seen at the same moment each time.
+ */
+static __u64 next_pause(__u64 for_ns, __u64 took_ns)
+{
+	__u64 pause = for_ns / READINGS;
+
+	if (pause < PAUSE_LEAST_NS)
+		pause = PAUSE_LEAST_NS;
+	if (pause < SHARE * took_ns)
+		pause = SHARE * took_ns;
+	return pause / 2 + random() % (pause + 1);
+}
+
+static int follow(struct asking *a)
+{
+	__u64 for_ns = a->for_ns ? a->for_ns : FOR_DEFAULT_NS;
+	__u64 end = now_ns() + for_ns, began, now, pause;
+	bool is_last = false;
+	int ret;
+
+	for (;;) {
+		began = now_ns();
+		ret = read_once(a);
+		now = now_ns();
+		if (ret || is_last || is_interrupted())
+			return ret;
+		pause = next_pause(for_ns, now - began);
+		is_last = now + pause >= end;
+		if (is_last)
+			pause = end > now ? end - now : 0;
+		nanosleep(&(struct timespec){ pause / NS_PER_S, pause % NS_PER_S }, NULL);
+	}
+}
+
+/* Has an instance connections that were not seen? */
+static bool find_unseen(const struct asking *a)
+{
+	for (int i = 0; i < a->sockets.n_instances; i++) {
+		const struct sockets_instance *inst = &a->sockets.instances[i];
+
+		if (inst->unseen && names_have(&a->names, inst->origin.name))
+			return true;
+	}
+	return false;
+}
 
 static int read_live(struct asking *a)
 {
-	struct live l = {
-		.netns = a->netns,
-		.filter = &a->filter,
-		.names = &a->names,
-		.for_ns = a->for_ns ? a->for_ns : FOR_DEFAULT_NS,
-		.connections = &a->connections,
-		.cpus = &a->cpus,
-	};
-	int ret = live_read(&l);
+	int ret = sockets_open(&a->sockets);
 
-	a->has_unseen = l.has_unseen;
+	if (ret)
+		return ret;
+	srandom(now_ns());
+	ret = kernel_counts_open(&a->counts);
+	if (!ret) {
+		cpus_read(&a->cpus);
+		ret = follow(a);
+	}
+	if (!ret)
+		cpus_read(&a->cpus);
+	a->has_unseen = !a->netns && a->sockets.has_unseen_netns && find_unseen(a);
+	kernel_counts_close(&a->counts);
+	sockets_close(&a->sockets);
+	profile_bounds_free(&a->bounds);
 	grouping_read(&a->grouping);
 	return ret;
 }
 
+/* ---- the connections of a recording, of each of its runs */
+
+/* A run of the recorder did not see the connections of the one before. */
+static void begin_run(struct asking *a, const struct bbr_event *e)
+{
+	struct recording_run run = event_source_run(&a->source);
+
+	if (a->has_run && a->run == run.id)
+		return;
+	why_connections_cut(&a->connections);
+	a->has_run = true;
+	a->run = run.id;
+	a->start_ns = e->time_ns;
+}
+
+static bool is_in_time(const struct asking *a, const struct bbr_event *e)
+{
+	__u64 since = e->time_ns > a->start_ns ? e->time_ns - a->start_ns : 0;
+
+	return since >= a->part.from_ns && (!a->part.until_ns || since <= a->part.until_ns);
+}
+
+static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
+{
+	struct conn_key key = conn_key_of(origin, e);
+	struct asking *a = ctx;
+	struct why_connection *c;
+	struct why_reading reading;
+
+	begin_run(a, e);
+	if (!is_in_time(a, e))
+		return true;
+	a->has_time = true;
+	/* At its end a connection has forgotten its state. */
+	if (e->kind == BBR_EV_END || !event_has_state(e))
+		return true;
+	c = why_connection_get(&a->connections, &key, WHY_CONNECTIONS_MAX);
+	if (!c) {
+		a->left_out++;
+		return true;
+	}
+	why_connection_note(c, origin->name, e);
+	why_connection_note_profile(c, origin, e);
+	c->is_recorded = true;
+	c->is_wanted |= filter_matches(&a->filter, origin, e, NULL);
+	why_reading_of_event(&reading, origin->algorithm, e);
+	why_window_add(&c->window, &reading);
+	return true;
+}
+
 static int read_recorded(struct asking *a)
 {
-	struct recorded_why r = {
-		.file = a->read,
-		.filter = &a->filter,
-		.part = a->part,
-		.connections = &a->connections,
+	const struct watch_config config = {
+		.request.sampling = BBR_SAMPLE_ACK, .handle = note_event, .ctx = a, .read = a->read
 	};
-	int ret = recorded_why_read(&r);
+	int ret = event_source_open(&a->source, &config);
 
-	a->lack = !r.has_run  ? "the recording has no events" :
-		  !r.has_time ? "no events in this time" :
-				"no event has BBR's state";
+	if (ret)
+		return ret;
+	ret = event_source_read_all(&a->source);
+	event_source_close(&a->source);
+	if (a->left_out)
+		err("%llu events are left out: the recording has more than %u connections",
+		    a->left_out, WHY_CONNECTIONS_MAX);
 	return ret;
 }
+
+/* ---- answers */
 
 /* Nothing is shown: why? */
 static void say_nothing(const struct asking *a)
@@ -77,7 +273,10 @@ static void say_nothing(const struct asking *a)
 				      "no connection was read twice; watch longer: --for");
 			return;
 		}
-	err("%s", a->read && !a->connections.n ? a->lack : "no connection matches");
+	err("%s", !a->read || a->connections.n ? "no connection matches" :
+		  !a->has_run		       ? "the recording has no events" :
+		  !a->has_time		       ? "no events in this time" :
+						 "no event has BBR's state");
 }
 
 static bool is_seen(const struct asking *a, const char *name)
