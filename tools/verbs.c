@@ -11,6 +11,8 @@
 #include "cli/err.h"
 #include "verbs.h"
 
+#define DATA_MARK "@data@" /* in a page */
+
 int refuse_conflicts(const char *verb, const struct conflict *list)
 {
 	for (; list->what; list++) {
@@ -30,28 +32,15 @@ bool is_same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static const char *name_in(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool is_same_folder(const char *a, const char *b)
-{
-	char *x AUTO_FREE = mem_copy(a), *y AUTO_FREE = mem_copy(b);
-
-	return is_same_file(dirname(x), dirname(y));
-}
-
 /* A device takes both. Files that are not there yet are one if their folders and names are. */
 bool is_same_output(const char *a, const char *b)
 {
+	char *x AUTO_FREE = mem_copy(a), *y AUTO_FREE = mem_copy(b);
 	struct stat st;
 
 	if (!stat(a, &st))
 		return S_ISREG(st.st_mode) && is_same_file(a, b);
-	return !strcmp(name_in(a), name_in(b)) && is_same_folder(a, b);
+	return !strcmp(basename(x), basename(y)) && is_same_file(dirname(x), dirname(y));
 }
 
 void note_write_error(int *error, bool has_failed)
@@ -79,6 +68,28 @@ bool is_reader_gone(int fd)
 	struct pollfd poll_fd = { .fd = fd };
 
 	return poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLERR;
+}
+
+void page_write(FILE *out, const struct page_part *parts, size_t n,
+		void (*write_data)(FILE *out, const void *data), const void *data)
+{
+	const char *at = parts[0].begin;
+
+	while (at < parts[0].end) {
+		size_t i = 1;
+
+		while (i < n && strncmp(at, parts[i].mark, strlen(parts[i].mark)))
+			i++;
+		if (i < n) {
+			fwrite(parts[i].begin, 1, parts[i].end - parts[i].begin, out);
+			at += strlen(parts[i].mark);
+		} else if (!strncmp(at, DATA_MARK, strlen(DATA_MARK))) {
+			write_data(out, data);
+			at += strlen(DATA_MARK);
+		} else {
+			fputc(*at++, out);
+		}
+	}
 }
 
 static volatile sig_atomic_t interrupted;

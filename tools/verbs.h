@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cli/options.h"
 #include "cli/privileges.h"
@@ -58,6 +59,19 @@ bool is_reader_gone(int fd); /* has the reader of this pipe gone? */
 void note_write_error(int *error, bool has_failed);
 /* Says so at the end, unless the reader has gone. Returns an exit status. */
 int say_write_error(int error);
+
+/*
+ * An HTML page with its parts put in, so that it is one file.
+ * "@name@" in the page stands for a part. An embedded file has the symbols name and name_end.
+ */
+struct page_part {
+	const char *mark, *begin, *end;
+};
+#define PAGE_PART(name) { "@" #name "@", name, name##_end }
+
+/* The first part is the page. "@data@" stands for what write_data() writes. */
+void page_write(FILE *out, const struct page_part *parts, size_t n,
+		void (*write_data)(FILE *out, const void *data), const void *data);
 
 /*
  * Signals that end a verb: SIGINT, SIGTERM, and SIGHUP unless it was ignored at the start, as with

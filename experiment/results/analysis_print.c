@@ -10,7 +10,7 @@
 #include "cli/units.h"
 #include "experiment/analysis/metric.h"
 #include "kernel/clock.h"
-#include "report/report.h"
+#include "verbs.h"
 #include "study.h"
 
 #define INTERVAL_LEN (2 * METRIC_TEXT_LEN + 8)

@@ -58,17 +58,6 @@ static void note_state(struct flow *flow, const struct bbr_event *e)
 		flow->min_rtt_us = e->min_rtt_us;
 }
 
-static void note_rtt(struct flows *f, struct percentiles *p, __u32 rtt_us)
-{
-	if (f->n_buckets >= FLOW_BUCKETS_MAX && !percentiles_have_bucket(p, rtt_us)) {
-		f->rtts_left_out++;
-		return;
-	}
-	f->n_buckets -= p->n_buckets;
-	percentiles_add(p, rtt_us);
-	f->n_buckets += p->n_buckets;
-}
-
 void flows_note(struct flows *f, const struct origin *origin, const struct bbr_event *e)
 {
 	const char *profile = origin_profile(origin, e);
@@ -98,8 +87,6 @@ void flows_note(struct flows *f, const struct origin *origin, const struct bbr_e
 	}
 	if (profile)
 		strcpy(flow->profile, profile);
-	if (e->rtt_us != BBR_RTT_NONE)
-		note_rtt(f, &flow->rtt_us, e->rtt_us);
 }
 
 void flows_choose(struct flows *f)
@@ -121,7 +108,6 @@ void flows_free(struct flows *f)
 	while (f->n_all) {
 		struct flow *flow = f->flow[--f->n_all];
 
-		percentiles_free(&flow->rtt_us);
 		free(flow->mode_ns);
 		conn_map_drop(&f->by_key, &flow->key);
 	}
@@ -166,78 +152,6 @@ double flow_mean_bps(const struct flow *flow)
 	struct flow_growth grown = flow_growth(flow);
 
 	return grown.ns ? (double)grown.bytes_acked * 8 * NS_PER_S / grown.ns : 0;
-}
-
-/* Each power of two has this many buckets: they tell 6 bits after a number's highest one. */
-#define STEPS 64
-
-static __u32 bucket_of(__u32 value)
-{
-	int shift;
-
-	if (value < STEPS)
-		return value;
-	shift = 31 - __builtin_clz(value) - __builtin_ctz(STEPS);
-	return shift * STEPS + (value >> shift);
-}
-
-/* The middle of a bucket. */
-static __u32 value_of(__u32 bucket)
-{
-	int shift = bucket < 2 * STEPS ? 0 : bucket / STEPS - 1;
-
-	return ((bucket - shift * STEPS) << shift) + (1u << shift) / 2;
-}
-
-bool percentiles_have_bucket(const struct percentiles *p, __u32 value)
-{
-	return bucket_of(value) - p->lowest < p->n_buckets; /* unsigned */
-}
-
-/* Makes room for a bucket. There are few, because what is measured has few orders of magnitude. */
-static void reach(struct percentiles *p, __u32 bucket)
-{
-	__u32 lowest = p->n_buckets && p->lowest < bucket ? p->lowest : bucket;
-	__u32 end = p->n_buckets && p->lowest + p->n_buckets > bucket + 1 ?
-			    p->lowest + p->n_buckets :
-			    bucket + 1;
-	__u32 *counts;
-
-	counts = mem_new(end - lowest, sizeof(*counts));
-	if (p->n_buckets)
-		memcpy(counts + (p->lowest - lowest), p->counts, p->n_buckets * sizeof(*counts));
-	free(p->counts);
-	p->counts = counts;
-	p->lowest = lowest;
-	p->n_buckets = end - lowest;
-}
-
-void percentiles_add(struct percentiles *p, __u32 value)
-{
-	__u32 bucket = bucket_of(value);
-
-	if (!percentiles_have_bucket(p, value))
-		reach(p, bucket);
-	p->counts[bucket - p->lowest]++;
-	p->n++;
-}
-
-__u32 percentiles_get(const struct percentiles *p, double percent)
-{
-	__u64 rank = ceil(p->n * percent / 100), seen = 0;
-	__u32 i;
-
-	for (i = 0; i + 1 < p->n_buckets; i++) {
-		seen += p->counts[i];
-		if (seen >= rank)
-			break;
-	}
-	return value_of(p->lowest + i);
-}
-
-void percentiles_free(struct percentiles *p)
-{
-	free(p->counts);
 }
 
 /* ---- shares of the rate */
@@ -344,6 +258,15 @@ void rate_shares_free(struct rate_shares *r)
 	for (unsigned int i = 0; i < r->n_flows; i++)
 		free(r->share[i].bytes);
 	free(r->share);
+}
+
+double rate_shares_top_bps(const struct rate_shares *r)
+{
+	double largest = 0;
+
+	for (int i = 0; i < RATE_INTERVALS; i++)
+		largest = fmax(largest, r->total[i]);
+	return largest * 8 * NS_PER_S / r->interval_ns;
 }
 
 static double jain(double sum, double squares, unsigned int n)

@@ -12,7 +12,6 @@
 #include "cli/err.h"
 #include "cli/options.h"
 #include "cli/units.h"
-#include "flow_series.h"
 #include "output_file.h"
 #include "recording/replay.h"
 #include "report.h"
@@ -23,7 +22,6 @@
 #define POINTS_FIGURE 4000 /* a figure alone has no more to show */
 #define FLOWS_DEFAULT 20
 #define POINTS_MIN 128
-#define POLL_MS 500
 
 struct reading {
 	struct report report;
@@ -33,7 +31,7 @@ struct reading {
 	__u64 max_flows;
 	struct recording_part part;
 
-	struct event_source *source;
+	struct event_source source;
 	struct run_clocks clocks; /* the same in both readings */
 	__u64 first_ns;
 	/* In the second reading. */
@@ -42,9 +40,9 @@ struct reading {
 	__u64 drops, unwatched_ns, totals_taken; /* until that event */
 };
 
-static struct recording_reader *reader_of(const struct reading *r)
+static struct recording_reader *reader_of(struct reading *r)
 {
-	return &r->source->replay.reader;
+	return &r->source.replay.reader;
 }
 
 /*
@@ -89,7 +87,7 @@ static void note_missing(struct reading *r, const struct bbr_event *dated)
 		r->newest_ns = dated->time_ns;
 		return;
 	}
-	now = event_source_totals(r->source);
+	now = event_source_totals(&r->source);
 	drops = counters_drops(&now.counters);
 	if (drops > r->drops)
 		rate_shares_note_drops(shares, dated->time_ns, drops - r->drops);
@@ -128,21 +126,16 @@ static bool note_series(void *ctx, const struct origin *origin, UNUSED const str
 /* Hands on all events of the recording. Returns an exit status. */
 static int read_recording(struct reading *r, event_handler handle)
 {
-	struct event_source source;
-	bool idle;
 	int ret;
 
 	r->config.handle = handle;
 	r->config.ctx = r;
-	ret = event_source_open(&source, &r->config);
+	ret = event_source_open(&r->source, &r->config);
 	if (ret)
 		return ret;
-	r->source = &source;
-	while (!ret && !event_source_is_over(&source))
-		ret = event_source_poll(&source, POLL_MS, &idle);
-	event_source_stop(&source);
-	r->report.totals = event_source_totals(&source);
-	event_source_close(&source);
+	ret = event_source_read_all(&r->source);
+	r->report.totals = event_source_totals(&r->source);
+	event_source_close(&r->source);
 	return ret;
 }
 
@@ -207,18 +200,14 @@ static int read_totals(struct reading *r)
 		    r->report.file, r->report.flows.left_out, FLOWS_MAX);
 		remedy("report a part of it: use a filter, or --from and --to");
 	}
-	if (r->report.flows.rtts_left_out)
-		err("%s: %llu RTTs are in no percentile: those of all flows need more than %u MB",
-		    r->report.file, r->report.flows.rtts_left_out, FLOW_BUCKETS_MAX >> 18);
 	flows_choose(&r->report.flows);
 	if (!r->report.flows.n) {
 		say_nothing(r);
 		return EXIT_NOTHING;
 	}
 	if (r->flow > r->report.flows.n) {
-		err("--flow %llu: the report has only %u flow%s", r->flow, r->report.flows.n,
-		    plural(r->report.flows.n));
-		return EXIT_USAGE;
+		return err_usage("--flow %llu: the report has only %u flow%s", r->flow,
+				 r->report.flows.n, plural(r->report.flows.n));
 	}
 	return EXIT_DONE;
 }
@@ -253,17 +242,6 @@ static int write_output(struct reading *r, const char *path, bool is_named)
 	return output_close(out, path);
 }
 
-static void free_reading(struct reading *r)
-{
-	for (unsigned int i = 0; i < r->report.n_shown; i++)
-		flow_series_free(r->report.shown[i]->series);
-	free(r->report.shown);
-	rate_shares_free(&r->report.shares);
-	flows_free(&r->report.flows);
-	run_clocks_free(&r->clocks);
-	recording_forget();
-}
-
 /* What is not there, or is a folder, is refused when it is opened. */
 static bool can_be_read_twice(const char *path)
 {
@@ -294,14 +272,13 @@ static int check_files(const struct reading *r)
 static int make_report(struct reading *r, int n, char **filter)
 {
 	bool is_named = r->out;
-	char *beside = NULL;
+	char *beside AUTO_FREE = NULL;
 	int ret;
 
 	if (!r->report.points)
 		r->report.points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
 	if (!r->out && !r->svg) {
-		beside = mem_new(strlen(r->report.file) + sizeof(".html"), 1);
-		r->out = strcat(strcpy(beside, r->report.file), ".html");
+		r->out = beside = mem_format("%s.html", r->report.file);
 	}
 	ret = check_files(r);
 	/* Before the recording is read: its reader gives up all privileges. */
@@ -319,9 +296,14 @@ static int make_report(struct reading *r, int n, char **filter)
 		ret = write_output(r, r->svg, true);
 	if (!ret && r->out)
 		ret = write_output(r, r->out, is_named);
-	free_reading(r);
+	for (unsigned int i = 0; i < r->report.n_shown; i++)
+		flow_series_free(r->report.shown[i]->series);
+	free(r->report.shown);
+	rate_shares_free(&r->report.shares);
+	flows_free(&r->report.flows);
+	run_clocks_free(&r->clocks);
+	recording_forget();
 	output_forget();
-	free(beside);
 	return ret;
 }
 

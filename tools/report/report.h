@@ -68,17 +68,4 @@ const struct panel_unit *panel_unit(const struct panel *p, const struct report *
 /* Why there is nothing to draw of this flow, in words; NULL: there is something. */
 const char *panel_lack(const struct panel *p, const struct flow *flow);
 
-/*
- * An HTML page with its parts put in, so that it is one file.
- * "@name@" in the page stands for a part. An embedded file has the symbols name and name_end.
- */
-struct page_part {
-	const char *mark, *begin, *end;
-};
-#define PAGE_PART(name) { "@" #name "@", name, name##_end }
-
-/* The first part is the page. "@data@" stands for what write_data() writes. */
-void page_write(FILE *out, const struct page_part *parts, size_t n,
-		void (*write_data)(FILE *out, const void *data), const void *data);
-
 #endif

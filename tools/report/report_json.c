@@ -13,9 +13,9 @@
 #include "cli/json.h"
 #include "event/event.h"
 #include "event/field.h"
-#include "flow_series.h"
 #include "kernel/clock.h"
 #include "report.h"
+#include "verbs.h"
 
 #define NS_PER_US 1000
 #define KEY_LEN (BBR_NAME_LEN + 12)
@@ -136,22 +136,8 @@ static const char *const kind_names[PANEL_KINDS] = {
 	[PANEL_STATES] = "states", [PANEL_GROWTH] = "growth",
 };
 
-static void add_unit(struct json *j, const struct panel *p, const struct report *r,
-		     const struct flow *flow)
+static void add_colours(struct json *j, UNUSED const struct report *r)
 {
-	const struct panel_unit *unit = panel_unit(p, r, flow);
-
-	if (!unit)
-		return;
-	json_open_object(j, NULL);
-	json_add_string(j, "name", unit->name);
-	json_add_int(j, "size", unit->size);
-	json_close(j);
-}
-
-static void add_colours(struct json *j, const struct report *r)
-{
-	(void)r;
 	json_open_object(j, "colours");
 	for (const struct colour_look *c = colours; c < colours + COLOURS; c++) {
 		json_open_object(j, c->name);
@@ -165,6 +151,8 @@ static void add_colours(struct json *j, const struct report *r)
 /* The units, and what is lacking, are of each flow, or of all flows together. */
 static void add_panel(struct json *j, const struct panel *p, const struct report *r)
 {
+	unsigned int n = p->lane ? r->n_shown : 1;
+
 	json_open_object(j, NULL);
 	json_add_string(j, "id", p->key);
 	json_add_string(j, "title", p->title);
@@ -172,11 +160,17 @@ static void add_panel(struct json *j, const struct panel *p, const struct report
 	json_add_string(j, "lane", lane_names[p->lane]);
 	json_add_bool(j, "is_low", p->is_low);
 	json_open_array(j, "units");
-	for (unsigned int i = 0; i < (p->lane ? r->n_shown : 1); i++)
-		add_unit(j, p, r, r->shown[i]);
+	for (unsigned int i = 0; p->units && i < n; i++) {
+		const struct panel_unit *unit = panel_unit(p, r, r->shown[i]);
+
+		json_open_object(j, NULL);
+		json_add_string(j, "name", unit->name);
+		json_add_int(j, "size", unit->size);
+		json_close(j);
+	}
 	json_close(j);
 	json_open_array(j, "lacks");
-	for (unsigned int i = 0; i < (p->lane ? r->n_shown : 1); i++)
+	for (unsigned int i = 0; i < n; i++)
 		json_add_string(j, NULL, panel_lack(p, r->shown[i]));
 	json_close(j);
 	json_close(j);
@@ -269,10 +263,10 @@ static void add_rtt(struct json *j, const struct flow *flow)
 	} ranks[] = { { "rtt_median_us", 50 }, { "rtt_p95_us", 95 }, { "rtt_p99_us", 99 } };
 
 	for (int i = 0; i < 3; i++) {
-		bool has = flow->rtt_us.n;
+		bool has = flow->series->n_rtts;
 
 		json_add_int_if(j, ranks[i].key, has,
-				has ? percentiles_get(&flow->rtt_us, ranks[i].percent) : 0);
+				has ? flow_series_rtt(flow->series, ranks[i].percent) : 0);
 	}
 	json_add_int_if(j, "min_rtt_us", flow->min_rtt_us != BBR_RTT_NONE, flow->min_rtt_us);
 }
@@ -327,57 +321,52 @@ static void add_flows(struct json *j, const struct report *r)
 	json_close(j);
 }
 
-/* What the algorithms of all flows can find, each key once, and the counts of the others. */
-struct found {
-	unsigned int n;
-	struct {
-		const char *key;
-		__u64 in_others;
-	} of[8]; /* more than all of our algorithms have */
-};
+#define FINDINGS 8 /* more than all of our algorithms have */
 
-static void add_up_found(struct found *found, const struct flow *flow)
+/* The keys of what the algorithms of all flows can find, each once. */
+static size_t finding_keys(const char *keys[FINDINGS], const struct report *r)
 {
-	const struct field *f;
-	unsigned int k;
+	size_t n = 0, k;
 
-	for (unsigned int i = 0; (f = finding_field(flow->algorithm, i)); i++) {
-		k = 0;
-		while (k < found->n && strcmp(found->of[k].key, f->finding->key))
-			k++;
-		if (k == N(found->of))
-			continue;
-		if (k == found->n)
-			found->of[found->n++].key = f->finding->key;
-		found->of[k].in_others += flow->series ? 0 : flow->found[i];
+	for (unsigned int i = 0; i < r->flows.n; i++) {
+		const struct field *const *f = r->flows.flow[i]->finding;
+
+		for (; f < r->flows.flow[i]->finding + FINDINGS_MAX && *f; f++) {
+			for (k = 0; k < n && strcmp(keys[k], (*f)->finding->key); k++)
+				;
+			if (k == n && n < FINDINGS)
+				keys[n++] = (*f)->finding->key;
+		}
 	}
+	return n;
 }
 
-static struct found found_of(const struct report *r)
+static __u64 found_in(const struct flow *flow, const char *key)
 {
-	struct found found = {};
-
-	for (unsigned int i = 0; i < r->flows.n; i++)
-		add_up_found(&found, r->flows.flow[i]);
-	return found;
+	for (unsigned int i = 0; i < FINDINGS_MAX && flow->finding[i]; i++)
+		if (!strcmp(flow->finding[i]->finding->key, key))
+			return flow->found[i];
+	return 0;
 }
 
 static void add_findings(struct json *j, const struct report *r)
 {
-	struct found found = found_of(r);
+	const char *keys[FINDINGS];
+	size_t n = finding_keys(keys, r);
 
 	json_open_array(j, "findings");
-	for (unsigned int i = 0; i < found.n; i++)
-		json_add_string(j, NULL, found.of[i].key);
+	for (size_t i = 0; i < n; i++)
+		json_add_string(j, NULL, keys[i]);
 	json_close(j);
 }
 
 /* Adds the flows without series as one. */
 static void add_others(struct json *j, const struct report *r)
 {
-	__u64 n = 0, sending = 0, rtos = 0, events = 0;
+	__u64 n = 0, sending = 0, rtos = 0, events = 0, found[FINDINGS] = {};
 	struct flow_growth sum = {}, grown;
-	struct found found = found_of(r);
+	const char *keys[FINDINGS];
+	size_t n_keys = finding_keys(keys, r);
 
 	for (unsigned int i = 0; i < r->flows.n; i++) {
 		const struct flow *flow = r->flows.flow[i];
@@ -393,14 +382,16 @@ static void add_others(struct json *j, const struct report *r)
 		sum.lost += grown.lost;
 		rtos += flow->rtos;
 		events += flow->events;
+		for (size_t k = 0; k < n_keys; k++)
+			found[k] += found_in(flow, keys[k]);
 	}
 	json_open_object(j, "others");
 	json_add_int(j, "flows", n);
 	json_add_int(j, "sending", sending);
 	add_growth(j, &sum);
 	json_add_int(j, "rtos", rtos);
-	for (unsigned int i = 0; i < found.n; i++)
-		json_add_int(j, found.of[i].key, found.of[i].in_others);
+	for (size_t k = 0; k < n_keys; k++)
+		json_add_int(j, keys[k], found[k]);
 	json_add_int(j, "events", events);
 	json_close(j);
 }
@@ -505,31 +496,6 @@ void report_write_json(FILE *out, const struct report *r)
 		parts[i](&j, r);
 	}
 	json_end(&j);
-}
-
-void page_write(FILE *out, const struct page_part *parts, size_t n,
-		void (*write_data)(FILE *out, const void *data), const void *data)
-{
-	static const char data_mark[] = "@data@";
-	const char *at = parts[0].begin;
-
-	while (at < parts[0].end) {
-		size_t i = 1;
-
-		if (!strncmp(at, data_mark, strlen(data_mark))) {
-			write_data(out, data);
-			at += strlen(data_mark);
-			continue;
-		}
-		while (i < n && strncmp(at, parts[i].mark, strlen(parts[i].mark)))
-			i++;
-		if (i == n) {
-			fputc(*at++, out);
-		} else {
-			fwrite(parts[i].begin, 1, parts[i].end - parts[i].begin, out);
-			at += strlen(parts[i].mark);
-		}
-	}
 }
 
 /* The page of a report, from carried.S: page/page.html with its parts put in. */

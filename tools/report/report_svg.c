@@ -9,7 +9,6 @@
 
 #include "address.h"
 #include "event/event.h"
-#include "flow_series.h"
 #include "kernel/clock.h"
 #include "report.h"
 
@@ -128,16 +127,6 @@ static void put_times(const struct figure *f)
 			LEFT + x_of(f, i * step), f->y + 4, i * step);
 	fprintf(f->out, "<text class=\"middle\" x=\"%d\" y=\"%.1f\">Time (s)</text>\n",
 		LEFT + AREA / 2, f->y + 22);
-}
-
-static void put_title(const struct figure *f, const struct panel *p, const struct panel_unit *unit)
-{
-	double middle = f->y + f->height / 2;
-
-	fprintf(f->out,
-		"<text class=\"middle\" transform=\"rotate(-90 20 %.1f)\" x=\"20\" y=\"%.1f\">%s",
-		middle, middle, p->title);
-	fprintf(f->out, unit ? " (%s)</text>\n" : "</text>\n", unit ? unit->name : "");
 }
 
 /* What is drawn until end_area() is cut off at the panel's edges. */
@@ -361,11 +350,8 @@ static void draw_rates(struct figure *f, const struct panel_unit *unit)
 						COLOUR_PINK, COLOUR_YELLOW, COLOUR_SKY };
 	const unsigned int n_colours = sizeof(of_flows) / sizeof(of_flows[0]);
 	const struct report *r = f->r;
-	double highest = 0;
 
-	for (int k = 0; k < RATE_INTERVALS; k++)
-		highest = fmax(highest, r->shares.total[k]);
-	set_top(f, highest * 8 * NS_PER_S / r->shares.interval_ns / unit->size);
+	set_top(f, rate_shares_top_bps(&r->shares) / unit->size);
 	put_values_axis(f);
 	put_key(f, COLOUR_GREY, "all");
 	begin_area(f);
@@ -410,6 +396,7 @@ static void draw_panel(struct figure *f, const struct panel *p)
 {
 	const struct panel_unit *unit = panel_unit(p, f->r, f->flow);
 	const char *lack = panel_lack(p, f->flow);
+	double middle;
 
 	f->height = height_of(p, f->flow);
 	f->key_y = f->y + 10;
@@ -417,7 +404,12 @@ static void draw_panel(struct figure *f, const struct panel *p)
 		fprintf(f->out, "<text x=\"%d\" y=\"%.1f\">%s: %s</text>\n", LEFT, f->y + 10,
 			p->title, lack);
 	} else {
-		put_title(f, p, unit);
+		middle = f->y + f->height / 2;
+		fprintf(f->out,
+			"<text class=\"middle\" transform=\"rotate(-90 20 %.1f)\" x=\"20\" "
+			"y=\"%.1f\">%s",
+			middle, middle, p->title);
+		fprintf(f->out, unit ? " (%s)</text>\n" : "</text>\n", unit ? unit->name : "");
 		put_vertical_grid(f);
 		if (p->kind == PANEL_SHARES)
 			draw_rates(f, unit);
@@ -427,16 +419,6 @@ static void draw_panel(struct figure *f, const struct panel *p)
 			draw_curves(f, p, unit);
 	}
 	f->y += f->height + GAP;
-}
-
-static double height_of_all(const struct report *r, const struct flow *flow)
-{
-	double height = TOP + BOTTOM;
-
-	for (size_t i = 0; i < n_panels; i++)
-		if (is_drawn(&panels[i], r))
-			height += height_of(&panels[i], flow) + GAP;
-	return height;
 }
 
 /* "Flow 1: 10.0.0.1:1234 > [2001:db8::1]:443 (bpf_bbr)" */
@@ -459,9 +441,12 @@ static void put_head(const struct figure *f)
 
 void report_write_svg(FILE *out, const struct report *r, const struct flow *flow)
 {
-	double height = height_of_all(r, flow);
+	double height = TOP + BOTTOM;
 	struct figure f = { out, r, flow, fmax(seconds(r, r->flows.end_ns), 1e-3), .y = TOP };
 
+	for (size_t i = 0; i < n_panels; i++)
+		if (is_drawn(&panels[i], r))
+			height += height_of(&panels[i], flow) + GAP;
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
 		"viewBox=\"0 0 %d %.0f\">\n",

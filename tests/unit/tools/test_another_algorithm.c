@@ -15,7 +15,7 @@
 #include "kernel/clock.h"
 #include "export/metrics.h"
 #include "made_up.h"
-#include "report/flow_series.h"
+#include "report/flow.h"
 #include "report/report.h"
 #include "top/top.h"
 

@@ -12,7 +12,6 @@
 #include "bpf/bbr/event.h"
 #include "kernel/clock.h"
 #include "report/flow.h"
-#include "report/flow_series.h"
 
 #define MAX 1000
 
@@ -287,31 +286,20 @@ static void flows_are_bounded(void **state)
 	flows_free(&flows);
 }
 
-/* Two RTTs that are far apart need the buckets between them; those that have buckets stay exact. */
-static void percentiles_are_bounded(void **state)
+/* Exact up to 127, and to within 1/128 above. */
+static void percentiles_of_rtts(void **state)
 {
-	static const struct origin origin = { .name = "ours",
-					      .id = 7,
-					      .algorithm = &algorithm_bbr };
-	const __u32 wide = 1 << 14, far = 0xfffffff0;
-	struct flows flows = {};
-	__u64 in = 0;
-
 	(void)state;
-	for (unsigned int i = 0; i < 2 * wide; i++) {
-		struct bbr_event e = event(1);
+	for (int i = 0; i < 1000; i++) {
+		struct bbr_event e = event(i);
 
-		e.conn = i / 2 + 1;
-		e.rtt_us = i % 2 ? far : 100;
-		flows_note(&flows, &origin, &e);
+		e.rtt_us = i < 500 ? 100 : i < 990 ? 100000 : 0xfffffff0;
+		flow_series_add(s, &e);
 	}
-	assert_in_range(flows.n_buckets, FLOW_BUCKETS_MAX, FLOW_BUCKETS_MAX + 2000);
-	assert_in_range(flows.rtts_left_out, 1, 2 * wide - 1);
-	for (unsigned int i = 0; i < flows.n_all; i++)
-		in += flows.flow[i]->rtt_us.n;
-	assert_int_equal(in + flows.rtts_left_out, 2 * wide);
-	assert_int_equal(percentiles_get(&flows.flow[0]->rtt_us, 50), 100);
-	flows_free(&flows);
+	assert_int_equal(s->n_rtts, 1000);
+	assert_int_equal(flow_series_rtt(s, 50), 100);
+	assert_in_range(flow_series_rtt(s, 95), 100000 - 100000 / 128, 100000 + 100000 / 128);
+	assert_in_range(flow_series_rtt(s, 99.5), 0xfe000000, 0xffffffff);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -324,7 +312,7 @@ int main(void)
 		TEST(the_colours_of_v3s_phases),
 		TEST(an_event_is_a_row),
 		TEST(flows_are_bounded),
-		TEST(percentiles_are_bounded),
+		TEST(percentiles_of_rtts),
 		TEST(what_is_not_known_has_no_value),
 		TEST(time_never_goes_back),
 		TEST(of_a_long_flow_all_extremes_are_kept),

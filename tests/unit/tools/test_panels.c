@@ -12,7 +12,7 @@
 
 #include "kernel/clock.h"
 #include "made_up.h"
-#include "report/flow_series.h"
+#include "report/flow.h"
 #include "report/report.h"
 
 static const struct panel *panel(const char *key)
