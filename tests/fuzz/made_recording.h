@@ -13,7 +13,7 @@
 #include <zlib.h>
 
 #include "fuzz.h"
-#include "recording/coder.h"
+#include "recording/format.h"
 
 #define MAX_FILE (64 << 10)
 

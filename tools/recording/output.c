@@ -232,16 +232,10 @@ int record_output_open(struct record_output *o)
 	return o->append ? open_to_append(o) : open_new(o);
 }
 
-static bool is_full(const struct record_output *o)
-{
-	if (o->rotate_size && o->writer->size + ROTATE_ROOM > o->rotate_size)
-		return true;
-	return o->rotate_ns && now_ns() - o->opened_ns >= o->rotate_ns;
-}
-
 int record_output_rotate(struct record_output *o)
 {
-	if (!is_full(o))
+	if (!(o->rotate_size && o->writer->size + ROTATE_ROOM > o->rotate_size) &&
+	    !(o->rotate_ns && now_ns() - o->opened_ns >= o->rotate_ns))
 		return EXIT_DONE;
 	recording_writer_end(o->writer, false);
 	if (o->writer->failed)

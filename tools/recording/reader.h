@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "coder.h"
+#include "format.h"
 
 #define RECORDING_BUFFER (RECORDING_HEAD_MAX + RECORDING_SIZE_MAX)
 

@@ -10,7 +10,6 @@
 #include "descriptor.h"
 #include "event/conn_map.h"
 #include "filter/filter.h"
-#include "format.h"
 #include "reader.h"
 
 /* Connections whose last sample is remembered, of a hundred bytes each. */

@@ -160,24 +160,16 @@ void recording_writer_end(struct recording_writer *w, bool exact)
 	begin_chunk(w);
 }
 
-static bool is_same_run(const struct recording_run *a, const struct recording_run *b)
-{
-	return a->id == b->id && !memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) &&
-	       a->sampling == b->sampling && a->interval_ns == b->interval_ns;
-}
-
-static bool was_set(const struct recording_run *from, const struct recording_run *to)
-{
-	__u64 step = (__u64)to->epoch_ns - (__u64)from->epoch_ns;
-
-	return step + CLOCK_STEP_NS > 2 * CLOCK_STEP_NS;
-}
-
 void recording_writer_run(struct recording_writer *w, const struct recording_run *run)
 {
-	if (w->run.id && !is_same_run(&w->run, run))
+	__u64 step = (__u64)run->epoch_ns - (__u64)w->head.run.epoch_ns;
+	bool is_same = w->run.id == run->id && w->run.sampling == run->sampling &&
+		       w->run.interval_ns == run->interval_ns &&
+		       !memcmp(w->run.boot_id, run->boot_id, sizeof(run->boot_id));
+
+	if (w->run.id && !is_same)
 		recording_writer_end(w, false);
-	else if (was_set(&w->head.run, run))
+	else if (step + CLOCK_STEP_NS > 2 * CLOCK_STEP_NS) /* the clock was set */
 		recording_writer_flush(w);
 	w->run = *run;
 	if (!w->raw_size)
@@ -265,13 +257,6 @@ static int conn_number(struct recording_writer *w, int origin, __u64 conn)
 	}
 }
 
-static bool is_full(const struct recording_writer *w)
-{
-	return w->raw_size >= RECORDING_FULL || w->chunk.n_conns == RECORDING_CONNS ||
-	       w->chunk.n_origins == RECORDING_ORIGINS ||
-	       w->chunk.n_algorithms == RECORDING_ALGORITHMS;
-}
-
 void recording_writer_event(struct recording_writer *w, const struct origin *origin,
 			    const struct bbr_event *e)
 {
@@ -282,7 +267,9 @@ void recording_writer_event(struct recording_writer *w, const struct origin *ori
 		fail(w, "the algorithm cannot be described");
 		return;
 	}
-	if (is_full(w))
+	if (w->raw_size >= RECORDING_FULL || w->chunk.n_conns == RECORDING_CONNS ||
+	    w->chunk.n_origins == RECORDING_ORIGINS ||
+	    w->chunk.n_algorithms == RECORDING_ALGORITHMS)
 		recording_writer_flush(w);
 	number = origin_number(w, origin, layout);
 	conn = conn_number(w, number, e->conn);

@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "coder.h"
+#include "format.h"
 
 #define RECORDING_FULL (128 << 10) /* bytes of records that make a chunk full */
 #define RECORDING_SLOTS (2 * RECORDING_CONNS) /* of a hash table */
