@@ -5,7 +5,7 @@
  * A monitor takes a slot of struct bbr_watch (map .data.watch, which it maps into memory), puts a
  * ring buffer of its own into the same slot of bbr_rings, sets the slot's bit in `active`, and
  * renews the lease while it lives. The first callback that finds an expired lease clears the bit.
- * While no bit is set, a callback costs two loads and a branch. tools/watch/subscription.h has
+ * While no bit is set, a callback costs two loads and a branch. tools/watch/monitor.h has
  * the rules between monitors.
  */
 #ifndef BPF_BBR_EVENTS_H

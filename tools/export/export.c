@@ -22,7 +22,6 @@
 #include "sockets/sockets.h"
 #include "stream/event_source.h"
 #include "verbs.h"
-#include "watch/subscription.h"
 
 /* Not a port of another known exporter: Prometheus' list of 9100 to 9999 is full. */
 #define DEFAULT_LISTEN "127.0.0.1:10227"
@@ -160,7 +159,7 @@ static void print_plain(struct openmetrics *om, const char *name, enum om_type t
 }
 
 /* How many events were received, and how many were missed. */
-static void print_watching(struct export *x, struct openmetrics *om, const struct watch_totals *t)
+static void print_watching(const struct export *x, struct openmetrics *om)
 {
 	static const struct om_family events = { "bbrmon_events", OM_COUNTER, NULL,
 						 "Events that were received." };
@@ -169,19 +168,20 @@ static void print_watching(struct export *x, struct openmetrics *om, const struc
 		"Events that were lost because the ring buffer was full."
 	};
 	const struct om_label unknown[] = { { "kind", "unknown" }, {} };
+	const struct watch_totals t = event_source_totals(&x->source);
 
 	om_family(om, &events);
-	print_kinds(om, &events, t->counters.received);
+	print_kinds(om, &events, t.counters.received);
 	om_family(om, &drops);
-	print_kinds(om, &drops, t->counters.drops);
-	om_number(om, &drops, unknown, t->counters.drops_unknown);
+	print_kinds(om, &drops, t.counters.drops);
+	om_number(om, &drops, unknown, t.counters.drops_unknown);
 	print_plain(om, "bbrmon_acks", OM_COUNTER, NULL,
-		    "ACKs of the connections that are watched, sampled or not.", t->counters.acks);
+		    "ACKs of the connections that are watched, sampled or not.", t.counters.acks);
 	print_plain(om, "bbrmon_watched_seconds", OM_COUNTER, "seconds",
-		    "Time in which instances were watched.", t->watched_ns / (double)NS_PER_S);
+		    "Time in which instances were watched.", t.watched_ns / (double)NS_PER_S);
 	print_plain(om, "bbrmon_unwatched_seconds", OM_COUNTER, "seconds",
 		    "Time in which they were not, because bbrmon was stopped or had no place.",
-		    t->unwatched_ns / (double)NS_PER_S);
+		    t.unwatched_ns / (double)NS_PER_S);
 	print_plain(
 		om, "bbrmon_untracked_events", OM_COUNTER, NULL,
 		"Events that were not counted because there was no memory for their connection.",
@@ -190,7 +190,6 @@ static void print_watching(struct export *x, struct openmetrics *om, const struc
 
 static void print_live(struct export *x, struct openmetrics *om)
 {
-	struct watch_totals totals;
 	__u64 began = now_ns();
 
 	if (!x->once)
@@ -200,10 +199,8 @@ static void print_live(struct export *x, struct openmetrics *om)
 	metrics_print(&x->metrics, om, !x->once);
 	rule_counts_print(&x->rules, om);
 	experiments_print(&x->experiments, om, !x->once);
-	if (!x->once) {
-		totals = event_source_totals(&x->source);
-		print_watching(x, om, &totals);
-	}
+	if (!x->once)
+		print_watching(x, om);
 	print_plain(om, "bbrmon_unseen_users", OM_GAUGE, NULL,
 		    "Sockets that use an instance and were not read: in network namespaces that "
 		    "cannot be found from here.",
@@ -331,15 +328,11 @@ static int run_recording(struct export *x)
 {
 	struct openmetrics om = { .out = stdout, .classic = true };
 	int ret = event_source_open(&x->source, &x->config);
-	struct watch_totals totals;
-	bool idle;
 
 	if (ret)
 		return ret;
-	while (!ret && !is_interrupted() && !event_source_is_over(&x->source))
-		ret = event_source_poll(&x->source, LOOP_MS, &idle);
+	ret = event_source_read_all(&x->source);
 	metrics_settle(&x->metrics, event_source_now_ns(&x->source), true);
-	event_source_stop(&x->source);
 	if (x->metrics.untracked)
 		err("%llu events are not counted: more than %u connections were open at once",
 		    x->metrics.untracked, RECORDED_TRACKED_MAX);
@@ -347,9 +340,8 @@ static int run_recording(struct export *x)
 		err("more than %d modes or fields of algorithms: the others have no metrics",
 		    SERIES_FIELDS);
 	if (!ret) {
-		totals = event_source_totals(&x->source);
 		metrics_print(&x->metrics, &om, true);
-		print_watching(x, &om, &totals);
+		print_watching(x, &om);
 		print_build(&om);
 		ret = output_close(stdout, NULL);
 	}

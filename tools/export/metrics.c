@@ -11,7 +11,6 @@
 #include "event/field.h"
 #include "kernel/clock.h"
 #include "kernel/netns.h"
-#include "metric_series.h"
 #include "metrics.h"
 
 /*
@@ -33,7 +32,7 @@ struct tracked {
 	struct metric_group *group; /* NULL: not known, or there are none */
 	struct totals first, last;
 	struct totals counted; /* of these, what its group has */
-	__u64 busy_us, rwnd_us, sndbuf_us; /* as of the last reading */
+	__u64 limited_us[3]; /* GROUP_BUSY and the next two, as of the last reading */
 	__u64 seen_ns; /* of `last` */
 	__u64 settled_ns; /* until then the time in its modes is counted */
 	__u32 generation; /* of the last reading that found it */
@@ -42,7 +41,7 @@ struct tracked {
 	bool found[FINDINGS_MAX];
 	__u64 gone_ns[FINDINGS_MAX]; /* when it was first seen to be over */
 	bool has_events; /* it is not only read */
-	bool was_read; /* busy_us and the like are known */
+	bool was_read; /* limited_us is known */
 	bool ended; /* kept until the reading ends, which may still hand out its old state */
 };
 
@@ -288,21 +287,10 @@ static void take_reason(struct tracked *c, const struct algorithm *a, const stru
 			count_finding(c, f);
 }
 
-/* A mode was entered. */
-static void take_mode(struct tracked *c, const struct algorithm *a, const struct bbr_event *e)
-{
-	struct metric_series *s = c->series;
-	int mode = metric_series_mode(s, a, e->to);
-
-	if (mode >= 0)
-		s->modes[mode].entered++;
-	if (event_has_reason(e))
-		take_reason(c, a, e);
-}
-
 static void take_event(struct tracked *c, const struct algorithm *a, const struct bbr_event *e)
 {
 	struct metric_series *s = c->series;
+	int mode;
 
 	switch (e->kind) {
 	case BBR_EV_START:
@@ -312,7 +300,11 @@ static void take_event(struct tracked *c, const struct algorithm *a, const struc
 		take_ack(s, a, e);
 		break;
 	case BBR_EV_MODE:
-		take_mode(c, a, e);
+		mode = metric_series_mode(s, a, e->to);
+		if (mode >= 0)
+			s->modes[mode].entered++;
+		if (event_has_reason(e))
+			take_reason(c, a, e);
 		break;
 	case BBR_EV_RECOVERY:
 		s->recoveries += e->to == TCP_CA_Recovery;
@@ -387,20 +379,15 @@ void metrics_note(struct metrics *m, const struct origin *origin, const struct b
 /* A reading says who has the socket, and how long it was limited since the one before. */
 static void note_limits(struct metrics *m, struct tracked *c, const struct bbr_snapshot *snap)
 {
-	const __u64 busy = us_of_ticks(snap->busy_ticks), rwnd = us_of_ticks(snap->rwnd_ticks),
-		    sndbuf = us_of_ticks(snap->sndbuf_ticks);
+	const __u64 now_us[] = { us_of_ticks(snap->busy_ticks), us_of_ticks(snap->rwnd_ticks),
+				 us_of_ticks(snap->sndbuf_ticks) };
 	struct group_counts counts = {};
 
-	if (c->was_read) {
-		counts.value[GROUP_BUSY] = busy - c->busy_us;
-		counts.value[GROUP_RWND] = rwnd - c->rwnd_us;
-		counts.value[GROUP_SNDBUF] = sndbuf - c->sndbuf_us;
-		metric_group_count(&m->groups, c->group, &counts);
-	}
+	for (int i = 0; i < 3 && c->was_read; i++)
+		counts.value[GROUP_BUSY + i] = now_us[i] - c->limited_us[i];
+	metric_group_count(&m->groups, c->group, &counts);
 	c->was_read = true;
-	c->busy_us = busy;
-	c->rwnd_us = rwnd;
-	c->sndbuf_us = sndbuf;
+	memcpy(c->limited_us, now_us, sizeof(now_us));
 }
 
 void metrics_note_socket(struct metrics *m, const struct origin *origin,

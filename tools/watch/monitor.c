@@ -13,7 +13,6 @@
 #include "kernel/clock.h"
 #include "kernel/kernel_types.h"
 #include "monitor.h"
-#include "subscription.h"
 
 #define TICK_NS (500 * NS_PER_MS)
 #define SCAN_NS NS_PER_S

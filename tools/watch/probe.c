@@ -7,6 +7,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf_calls.h"
 #include "cli/err.h"
 #include "descriptor.h"
 #include "event/event.h"
@@ -43,13 +44,11 @@ bool probe_is_possible(const struct probe *p)
 
 static int map_id(const struct bpf_object *obj, const char *name, __u32 *id)
 {
-	struct bpf_map_info info = {};
-	__u32 len = sizeof(info);
+	struct bpf_map_info info;
+	int error = map_info(bpf_object__find_map_fd_by_name(obj, name), &info);
 
-	if (bpf_obj_get_info_by_fd(bpf_object__find_map_fd_by_name(obj, name), &info, &len))
-		return -errno;
 	*id = info.id;
-	return 0;
+	return error;
 }
 
 static int prog_id(const struct bpf_program *prog, __u32 *id)

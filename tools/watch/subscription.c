@@ -15,8 +15,7 @@
 #include "cli/err.h"
 #include "cli/privileges.h"
 #include "kernel/clock.h"
-#include "kernel/instance.h"
-#include "subscription.h"
+#include "monitor.h"
 
 #define OWNER_RANDOM ((1ull << 22) - 1)
 
@@ -134,21 +133,16 @@ static int ring_put(const struct subscription *s, int slot, int ring_fd)
 	return bpf_map_update_elem(s->rings_fd, &slot, &ring_fd, BPF_ANY) ? -errno : 0;
 }
 
-static bool matches_all(const struct bbr_filter *filter)
-{
-	static const struct bbr_filter all;
-
-	return !memcmp(filter, &all, sizeof(all));
-}
-
 static void write_request(const struct subscription *s, struct bbr_subscriber *sub,
 			  const struct watch_request *request)
 {
+	static const struct bbr_filter all;
+
 	sub->interval_ns = request->interval_ns;
 	sub->sampling = request->sampling;
 	sub->tag = s->origin.id;
 	sub->filter = request->filter;
-	sub->filter.matches_all = matches_all(&request->filter);
+	sub->filter.matches_all = !memcmp(&request->filter, &all, sizeof(all));
 	sub->seq = 0;
 	sub->acks = 0;
 	memset(sub->events, 0, sizeof(sub->events));

@@ -15,7 +15,6 @@
 #include "bpf/bbr/event.h"
 #include "kernel/clock.h"
 #include "event/field.h"
-#include "export/metric_series.h"
 #include "export/metrics.h"
 #include "made_up.h"
 
