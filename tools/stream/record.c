@@ -63,14 +63,6 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 	return !is_done(r);
 }
 
-/* Rewrites the same line; the next output on stderr overwrites it. */
-static void show_progress(const struct record *r)
-{
-	if (r->shows_progress)
-		fprintf(stderr, "\033[K%llu events, %llu bytes, %llu dropped\r", r->limits.taken,
-			record_output_bytes(&r->output), event_source_drops(&r->source));
-}
-
 static int follow_events(struct record *r)
 {
 	while (!is_done(r) && !event_source_is_over(&r->source)) {
@@ -89,8 +81,10 @@ static int follow_events(struct record *r)
 		if (r->writer->failed || record_output_rotate(&r->output) ||
 		    record_output_is_gone(&r->output))
 			return EXIT_REFUSED;
-		if (idle)
-			show_progress(r);
+		if (idle && r->shows_progress) /* the next output on stderr overwrites it */
+			fprintf(stderr, "\033[K%llu events, %llu bytes, %llu dropped\r",
+				r->limits.taken, record_output_bytes(&r->output),
+				event_source_drops(&r->source));
 	}
 	return EXIT_DONE;
 }

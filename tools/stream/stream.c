@@ -18,7 +18,7 @@
 #include "verbs.h"
 
 #define OUTPUT_BUFFER (256 << 10)
-#define STDOUT_CHECK_MS 500
+#define STDOUT_CHECK_NS (500 * (__s64)NS_PER_MS)
 
 /*
  * The event of a connection's last line. The key is what a reader of lines tells connections apart by:
@@ -110,13 +110,6 @@ static void report_drops(struct stream *s, const struct event_source *source)
 	s->said_ns = now;
 }
 
-static int wait_ms(__s64 left_ns)
-{
-	if (left_ns > (__s64)(STDOUT_CHECK_MS * NS_PER_MS))
-		return STDOUT_CHECK_MS;
-	return left_ns / NS_PER_MS + 1;
-}
-
 static int follow_events(struct stream *s, struct event_source *source)
 {
 	while (!is_done(s)) {
@@ -127,7 +120,9 @@ static int follow_events(struct stream *s, struct event_source *source)
 
 		if (left_ns <= 0 || event_source_is_over(source))
 			break;
-		ret = event_source_poll(source, wait_ms(left_ns), &idle);
+		if (left_ns > STDOUT_CHECK_NS)
+			left_ns = STDOUT_CHECK_NS;
+		ret = event_source_poll(source, left_ns / NS_PER_MS + 1, &idle);
 		if (ret)
 			return ret;
 		if (idle)

@@ -75,22 +75,15 @@ static enum why_mode mode_of(const struct algorithm *a, const struct bbr_event *
 	return strcmp(name, "PROBE_RTT") ? WHY_MODE_OTHER : WHY_MODE_PROBE_RTT;
 }
 
-static __u64 bytes_field(const struct algorithm *a, const struct bbr_event *e, const char *key)
-{
-	const struct field *f = field_find(a, key);
-	__u64 bits;
-
-	return f && field_value(f, e, &bits) ? bits / 8 : 0;
-}
-
 /* Version 1 also says at which rate. */
 static void set_policer(struct why_reading *r, const struct algorithm *a, const struct bbr_event *e)
 {
-	const struct field *f = finding_field(a, 0);
+	const struct field *f = finding_field(a, 0), *rate = field_find(a, "lt_bw_bps");
+	__u64 bps;
 
 	r->is_policed = f && !strcmp(f->key, "policer") && finding_is_made(f, e);
-	if (r->is_policed)
-		r->policer_rate = bytes_field(a, e, "lt_bw_bps");
+	if (r->is_policed && rate && field_value(rate, e, &bps))
+		r->policer_rate = bps / 8;
 }
 
 void why_reading_of_event(struct why_reading *r, const struct algorithm *a,

@@ -1,48 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define _GNU_SOURCE /* tdestroy() */
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/err.h"
 #include "connection.h"
 
-/* ---- neighbours: all that is sent to a prefix */
+static struct group_member member_of(const struct why_connection *c)
+{
+	return (struct group_member){ .raddr = c->raddr,
+				      .cgroup = c->cgroup,
+				      .inode = c->inode,
+				      .netns = c->netns,
+				      .is_recorded = c->is_recorded };
+}
 
+/* All that is sent to a prefix. */
 struct neighbourhood {
-	__u32 prefix[4]; /* the first member: the key of the tree */
+	struct group group;
 	struct why_neighbours all;
 };
 
-static int compare_prefix(const void *a, const void *b)
+static struct why_neighbours *neighbours_of(struct groups *g, const struct why_connection *c)
 {
-	return memcmp(a, b, sizeof(((struct neighbourhood *)0)->prefix));
-}
+	const struct group_member member = member_of(c);
+	struct grouping by_prefix = { .by = BY_PREFIX };
+	char label[GROUP_LABEL_LEN];
 
-static void add_neighbour(void **tree, const struct why_connection *c)
-{
-	struct neighbourhood *made = mem_new(1, sizeof(*made)), **found;
-
-	remote_prefix(made->prefix, c->raddr);
-	found = mem_need(tsearch(made, tree, compare_prefix));
-	if (*found != made)
-		free(made);
-	(*found)->all.n++;
-	(*found)->all.rate += why_window_rate(&c->window);
-}
-
-static struct why_neighbours neighbours_of(void *const *tree, const struct why_connection *c)
-{
-	struct neighbourhood key, **found;
-	struct why_neighbours others = {};
-
-	remote_prefix(key.prefix, c->raddr);
-	found = tfind(&key, tree, compare_prefix);
-	if (found && !why_window_is_idle(&c->window)) {
-		others.n = (*found)->all.n - 1;
-		others.rate = others.n ? (*found)->all.rate - why_window_rate(&c->window) : 0;
-	}
-	return others;
+	group_label(label, &by_prefix, &member);
+	return &((struct neighbourhood *)groups_get(g, label))->all;
 }
 
 /* ---- results */
@@ -61,15 +46,6 @@ static bool is_readable(const struct why_connection *c)
 	return why_window_ns(&c->window) > 0;
 }
 
-static void judge(struct why_result *to, const struct why_connection *c, const struct cpus *cpus,
-		  void *const *tree)
-{
-	to->connection = c;
-	to->cpu = cpus ? cpus_of(cpus, c->window.last.cpu) : (struct why_cpu){};
-	to->others = neighbours_of(tree, c);
-	why_shares(&c->window, &to->cpu, to->shares);
-}
-
 void why_result_answer(const struct why_result *r, struct why_answer *answer)
 {
 	why_judge(&r->connection->window, &r->cpu, &r->others, answer);
@@ -78,24 +54,38 @@ void why_result_answer(const struct why_result *r, struct why_answer *answer)
 void why_results_make(struct why_results *r, const struct why_connections *c,
 		      const struct cpus *cpus, bool with_idle)
 {
-	void *tree = NULL;
+	struct groups prefixes AUTO(groups_free) = { .size = sizeof(struct neighbourhood) };
+	struct why_neighbours *all;
 
 	memset(r, 0, sizeof(*r));
 	r->list = mem_new(c->n, sizeof(*r->list));
-	for (size_t i = 0; i < c->n; i++)
-		if (is_readable(c->list[i]) && !why_window_is_idle(&c->list[i]->window))
-			add_neighbour(&tree, c->list[i]);
 	for (size_t i = 0; i < c->n; i++) {
-		bool is_idle = why_window_is_idle(&c->list[i]->window);
+		if (!is_readable(c->list[i]) || why_window_is_idle(&c->list[i]->window))
+			continue;
+		all = neighbours_of(&prefixes, c->list[i]);
+		all->n++;
+		all->rate += why_window_rate(&c->list[i]->window);
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		const struct why_window *w = &c->list[i]->window;
+		bool is_idle = why_window_is_idle(w);
+		struct why_result *to;
 
 		if (!c->list[i]->is_wanted || !is_readable(c->list[i]))
 			continue;
 		r->idle += is_idle && !with_idle;
-		r->in_sockmaps += is_idle && !with_idle && c->list[i]->window.last.is_in_sockmap;
-		if (!is_idle || with_idle)
-			judge(&r->list[r->n++], c->list[i], cpus, &tree);
+		r->in_sockmaps += is_idle && !with_idle && w->last.is_in_sockmap;
+		if (is_idle && !with_idle)
+			continue;
+		to = &r->list[r->n++];
+		to->connection = c->list[i];
+		to->cpu = cpus ? cpus_of(cpus, w->last.cpu) : (struct why_cpu){};
+		why_shares(w, &to->cpu, to->shares);
+		all = is_idle ? NULL : neighbours_of(&prefixes, c->list[i]);
+		if (all && all->n > 1)
+			to->others = (struct why_neighbours){ all->n - 1,
+							      all->rate - why_window_rate(w) };
 	}
-	tdestroy(tree, free);
 	qsort(r->list, r->n, sizeof(*r->list), by_rate);
 }
 
@@ -163,12 +153,7 @@ void why_groups_make(struct groups *g, const struct why_results *r, struct group
 
 	*g = (struct groups){ .size = sizeof(struct why_group) };
 	for (size_t i = 0; i < r->n; i++) {
-		const struct why_connection *c = r->list[i].connection;
-		const struct group_member member = { .raddr = c->raddr,
-						     .cgroup = c->cgroup,
-						     .inode = c->inode,
-						     .netns = c->netns,
-						     .is_recorded = c->is_recorded };
+		const struct group_member member = member_of(r->list[i].connection);
 
 		group_label(label, grouping, &member);
 		add_result(groups_get(g, label), &r->list[i]);

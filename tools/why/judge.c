@@ -297,11 +297,6 @@ static bool reaches_bound(const struct why_window *w, double shares[WHY_CAUSES])
 		why_window_rate(w) >= BOUND_DELIVERED * bound * (1 - shares[WHY_APPLICATION]));
 }
 
-static bool is_cpu_full(const struct why_cpu *cpu)
-{
-	return cpu && cpu->is_known && cpu->busy >= CPU_FULL && cpu->softirq >= CPU_SOFTIRQ;
-}
-
 /* Moves to the CPU the time that only the path or a slow application would explain. */
 static void blame_cpu(const struct why_window *w, const struct why_cpu *cpu,
 		      double shares[WHY_CAUSES])
@@ -340,7 +335,8 @@ void why_shares(const struct why_window *w, const struct why_cpu *cpu, double sh
 		move(shares, WHY_CWND, WHY_LOSSES);
 	else if (loss < LOSS_FEW)
 		move(shares, WHY_LOSSES, path_cause(w));
-	if (time > 0 && is_cpu_full(cpu))
+	if (time > 0 && cpu && cpu->is_known && cpu->busy >= CPU_FULL &&
+	    cpu->softirq >= CPU_SOFTIRQ)
 		blame_cpu(w, cpu, shares);
 }
 

@@ -197,35 +197,24 @@ static int read_live(struct asking *a)
 
 /* ---- the connections of a recording, of each of its runs */
 
-/* A run of the recorder did not see the connections of the one before. */
-static void begin_run(struct asking *a, const struct bbr_event *e)
-{
-	struct recording_run run = event_source_run(&a->source);
-
-	if (a->has_run && a->run == run.id)
-		return;
-	why_connections_cut(&a->connections);
-	a->has_run = true;
-	a->run = run.id;
-	a->start_ns = e->time_ns;
-}
-
-static bool is_in_time(const struct asking *a, const struct bbr_event *e)
-{
-	__u64 since = e->time_ns > a->start_ns ? e->time_ns - a->start_ns : 0;
-
-	return since >= a->part.from_ns && (!a->part.until_ns || since <= a->part.until_ns);
-}
-
 static bool note_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
 {
 	struct conn_key key = conn_key_of(origin, e);
 	struct asking *a = ctx;
+	struct recording_run run = event_source_run(&a->source);
 	struct why_connection *c;
 	struct why_reading reading;
+	__u64 since;
 
-	begin_run(a, e);
-	if (!is_in_time(a, e))
+	/* A run of the recorder did not see the connections of the one before. */
+	if (!a->has_run || a->run != run.id) {
+		why_connections_cut(&a->connections);
+		a->has_run = true;
+		a->run = run.id;
+		a->start_ns = e->time_ns;
+	}
+	since = e->time_ns > a->start_ns ? e->time_ns - a->start_ns : 0;
+	if (since < a->part.from_ns || (a->part.until_ns && since > a->part.until_ns))
 		return true;
 	a->has_time = true;
 	/* At its end a connection has forgotten its state. */
