@@ -153,14 +153,14 @@ static struct reading read_all(int fd, struct recording_writer *copy)
 		r.totals = recording_totals(reader);
 		runs += copy->run.id && copy->run.id != reader->run.id;
 		recording_writer_run(copy, &reader->run);
-		recording_writer_totals(copy, &r.totals);
+		copy->now = r.totals;
 		recording_writer_event(copy, reader->origin, &reader->event);
 	}
 	CHECK(r.end == RECORDING_NEXT_OVER || r.end == RECORDING_NEXT_FAILED);
 	CHECK(reader->events >= r.events && reader->events <= r.events + 1);
 	r.totals = recording_totals(reader);
 	if (copy) {
-		recording_writer_totals(copy, &r.totals);
+		copy->now = r.totals;
 		damaged += !!reader->places;
 		cut += reader->is_cut;
 		ended += reader->run_ended;

@@ -57,15 +57,6 @@ static void store(const struct member *m, union recording_event *e, __u64 value)
 	}
 }
 
-/* The shortest difference modulo the member's width. */
-static __s64 member_difference(const struct member *m, const union recording_event *e,
-			       const union recording_event *base)
-{
-	unsigned int unused = 64 - 8 * m->width;
-
-	return (__s64)((load(m, e) - load(m, base)) << unused) >> unused;
-}
-
 static void add_algorithm(struct recording_chunk *c, const struct layout *layout)
 {
 	c->algorithms[c->n_algorithms++] = (struct recording_algorithm){ layout, -1 };
@@ -136,11 +127,13 @@ static __u8 *put_members(const struct layout *l, const union recording_event *e,
 
 	for (unsigned int i = 0; i < l->n_members; i++) {
 		const struct member *m = &l->members[i];
+		unsigned int unused = 64 - 8 * m->width;
 		__s64 difference;
 
 		if (!(m->words & differing))
 			continue;
-		difference = member_difference(m, e, base);
+		/* The shortest one modulo the member's width. */
+		difference = (__s64)((load(m, e) - load(m, base)) << unused) >> unused;
 		if (!difference)
 			continue;
 		memcpy(base->bytes + m->offset, e->bytes + m->offset, m->width);
@@ -580,12 +573,11 @@ void recording_head_write(const struct recording_head *head, __u8 to[RECORDING_H
 {
 	struct head_bytes bytes = { .major = RECORDING_MAJOR,
 				    .minor = RECORDING_MINOR,
-				    .head_size = htole16(RECORDING_HEAD),
-#define X(bits, byte, member) .byte = htole##bits(head->member),
-				    HEAD_NUMBERS(X)
-#undef X
-	};
+				    .head_size = htole16(RECORDING_HEAD) };
 
+#define X(bits, byte, member) bytes.byte = htole##bits(head->member);
+	HEAD_NUMBERS(X)
+#undef X
 	memcpy(bytes.magic, RECORDING_MAGIC, sizeof(bytes.magic));
 	memcpy(bytes.boot_id, head->run.boot_id, sizeof(bytes.boot_id));
 	bytes.head_crc = htole32(head_crc((const __u8 *)&bytes, sizeof(bytes)));

@@ -160,18 +160,6 @@ static int find_end(struct record_output *o, struct recording_reader *r)
 	return next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_USAGE;
 }
 
-static int go_to_end(struct record_output *o, struct recording_reader *r)
-{
-	if (o->writer->fd != o->fd) {
-		recording_writer_file(o->writer, o->fd, o->path, r->whole_end);
-		lseek(o->fd, r->whole_end, SEEK_SET);
-	}
-	recording_writer_rescue(o->writer);
-	if (o->writer->failed)
-		return EXIT_REFUSED;
-	return ftruncate(o->fd, o->writer->size) ? refuse(o->path, strerror(errno)) : EXIT_DONE;
-}
-
 /* In a separate process: anybody may have written the bytes, and bbrmon still needs privileges. */
 static int rescue(void *ctx)
 {
@@ -185,8 +173,16 @@ static int rescue(void *ctx)
 		err("%s: was cut off at byte %llu; the %llu complete events of its last chunk are "
 		    "kept",
 		    o->path, reader.offset, reader.events);
-	if (!ret)
-		ret = go_to_end(o, &reader);
+	if (!ret && o->writer->fd != o->fd) {
+		recording_writer_file(o->writer, o->fd, o->path, reader.whole_end);
+		lseek(o->fd, reader.whole_end, SEEK_SET);
+	}
+	if (!ret) {
+		recording_writer_rescue(o->writer);
+		ret = o->writer->failed ? EXIT_REFUSED : EXIT_DONE;
+	}
+	if (!ret && ftruncate(o->fd, o->writer->size))
+		ret = refuse(o->path, strerror(errno));
 	recording_release(&reader);
 	return ret;
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -41,22 +40,10 @@ static struct {
 	int fd;
 } last = { .fd = -1 };
 
-static void keep(const char *name, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (last.name && !strcmp(last.name, name)))
-		return;
-	if (last.fd >= 0)
-		close(last.fd);
-	free(last.name);
-	last.name = strdup(name);
-	last.fd = last.name ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-}
-
 int recording_open(struct recording_reader *r, const char *name)
 {
 	bool is_shared = false;
+	struct stat st;
 	int fd;
 
 	if (!strcmp(name, "-")) {
@@ -64,11 +51,16 @@ int recording_open(struct recording_reader *r, const char *name)
 		return EXIT_DONE;
 	}
 	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		keep(name, fd);
-	} else if (errno == EACCES && last.fd >= 0 && !strcmp(last.name, name)) {
+	if (fd < 0 && errno == EACCES && last.fd >= 0 && !strcmp(last.name, name)) {
 		fd = fcntl(last.fd, F_DUPFD_CLOEXEC, 0);
 		is_shared = true;
+	} else if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+		   (!last.name || strcmp(last.name, name))) {
+		if (last.fd >= 0)
+			close(last.fd);
+		free(last.name);
+		last.name = strdup(name);
+		last.fd = last.name ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	}
 	if (fd < 0)
 		return err_usage("cannot read %s: %s", name, strerror(errno));
@@ -205,26 +197,22 @@ struct watch_totals recording_totals(const struct recording_reader *r)
 	return t;
 }
 
-/* The counts so far are final: those in the next records begin at 0 again. */
-static void end_run(struct recording_reader *r)
-{
-	if (!r->run_ended && !r->skim && !r->quiet)
-		err("%s: the bbrmon that recorded up to byte %llu did not end properly", r->name,
-		    r->offset);
-	add_totals(&r->before, r);
-	memset(&r->now, 0, sizeof(r->now));
-	r->drops_here = r->acks_since = r->first_ns = r->last_ns = 0;
-	r->totals_taken++;
-}
-
 /* A run has several ends if its files were concatenated. */
 static void enter_run(struct recording_reader *r)
 {
 	bool is_other = r->run.id != r->head.run.id ||
 			memcmp(r->run.boot_id, r->head.run.boot_id, sizeof(r->run.boot_id));
 
-	if (r->has_run && (is_other || r->run_ended))
-		end_run(r);
+	if (r->has_run && (is_other || r->run_ended)) {
+		if (!r->run_ended && !r->skim && !r->quiet)
+			err("%s: the bbrmon that recorded up to byte %llu did not end properly",
+			    r->name, r->offset);
+		/* The counts so far are final: those in the next records begin at 0 again. */
+		add_totals(&r->before, r);
+		memset(&r->now, 0, sizeof(r->now));
+		r->drops_here = r->acks_since = r->first_ns = r->last_ns = 0;
+		r->totals_taken++;
+	}
 	if (r->has_run && is_other)
 		r->id_base = r->id_max + 1;
 	r->run_ended = false;
@@ -451,30 +439,23 @@ static enum recording_next next_record(struct recording_reader *r)
 	return RECORDING_NEXT_NONE;
 }
 
-static void format_time(char *buf, size_t size, const struct recording_reader *r)
-{
-	__u64 ns = r->last_realtime_ns;
-	time_t seconds = ns / NS_PER_S;
-	struct tm tm;
-
-	buf[0] = 0;
-	if (localtime_r(&seconds, &tm))
-		strftime(buf, size, "%F %T", &tm);
-	snprintf(buf + strlen(buf), size - strlen(buf), ".%03llu", ns % NS_PER_S / NS_PER_MS);
-}
-
 static void say_cut(const struct recording_reader *r)
 {
-	char when[64];
+	time_t seconds = r->last_realtime_ns / NS_PER_S;
+	char when[64] = "";
+	struct tm tm;
 
 	if (!r->events) {
 		err("%s: cut off at byte %llu: %llu whole records, none of them an event", r->name,
 		    r->offset, r->records);
 		return;
 	}
-	format_time(when, sizeof(when), r);
-	err("%s: cut off at byte %llu: %llu whole records, %llu of them events, the last one of %s",
-	    r->name, r->offset, r->records, r->events, when);
+	if (localtime_r(&seconds, &tm))
+		strftime(when, sizeof(when), "%F %T", &tm);
+	err("%s: cut off at byte %llu: %llu whole records, %llu of them events, the last one of "
+	    "%s.%03llu",
+	    r->name, r->offset, r->records, r->events, when,
+	    r->last_realtime_ns % NS_PER_S / NS_PER_MS);
 }
 
 static enum recording_next refuse(const struct recording_reader *r)

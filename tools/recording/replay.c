@@ -98,24 +98,17 @@ static bool is_boot_known(const __u8 boot_id[16])
 	return memcmp(boot_id, unknown, sizeof(unknown));
 }
 
-/* The clock of a boot goes on from run to run. Only the time of day tells how boots lie. */
-static void find_shift(struct replay *p)
-{
-	const struct recording_run *run = &p->reader.run;
-
-	if (!p->run)
-		p->first_epoch_ns = run->epoch_ns;
-	if (!is_boot_known(run->boot_id) || memcmp(p->boot_id, run->boot_id, sizeof(p->boot_id)))
-		p->shift_ns = (__u64)run->epoch_ns - (__u64)p->first_epoch_ns;
-	memcpy(p->boot_id, run->boot_id, sizeof(p->boot_id));
-}
-
 static void begin_run(struct replay *p)
 {
 	const struct recording_run *run = &p->reader.run;
 	const struct watch_request *request = &p->config->request;
 
-	find_shift(p);
+	if (!p->run)
+		p->first_epoch_ns = run->epoch_ns;
+	/* The clock of a boot goes on from run to run. Only the time of day tells how boots lie. */
+	if (!is_boot_known(run->boot_id) || memcmp(p->boot_id, run->boot_id, sizeof(p->boot_id)))
+		p->shift_ns = (__u64)run->epoch_ns - (__u64)p->first_epoch_ns;
+	memcpy(p->boot_id, run->boot_id, sizeof(p->boot_id));
 	p->run = run->id;
 	p->first_ns = p->reader.event.time_ns;
 	p->started_ns = now_ns();
@@ -185,19 +178,9 @@ static __u64 ns_to_wait(const struct replay *p)
 	return at > elapsed ? at - elapsed : 0;
 }
 
-static bool hand_on(struct replay *p)
-{
-	const struct bbr_event *e = &p->reader.event;
-
-	p->has_event = false;
-	p->received[e->kind & (BBR_EV_MAX - 1)]++;
-	if (p->newest_ns < e->time_ns)
-		p->newest_ns = e->time_ns;
-	return p->config->handle(p->config->ctx, p->reader.origin, e);
-}
-
 int replay_poll(struct replay *p, int wait_ms, bool *idle)
 {
+	const struct bbr_event *e = &p->reader.event;
 	int budget = READ_BATCH;
 
 	*idle = false;
@@ -220,7 +203,11 @@ int replay_poll(struct replay *p, int wait_ms, bool *idle)
 				poll(NULL, 0, ms < (__u64)wait_ms ? (int)ms : wait_ms);
 			break;
 		}
-		if (!hand_on(p))
+		p->has_event = false;
+		p->received[e->kind & (BBR_EV_MAX - 1)]++;
+		if (p->newest_ns < e->time_ns)
+			p->newest_ns = e->time_ns;
+		if (!p->config->handle(p->config->ctx, p->reader.origin, e))
 			break;
 	}
 	return EXIT_DONE;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A recording as a source of events: hands on those that were asked for, at the requested speed.
- */
+/* A recording as a source of events: hands on those that were asked for, at the requested speed. */
 #ifndef TOOLS_RECORDING_REPLAY_H
 #define TOOLS_RECORDING_REPLAY_H
 
@@ -45,9 +43,7 @@ __u64 replay_now_ns(const struct replay *p);
 struct recording_run replay_run(const struct replay *p);
 struct watch_totals replay_totals(const struct replay *p);
 
-/*
- * The algorithms that a recording describes, and that these tools may not know.
- */
+/* The algorithms that a recording describes, and that these tools may not know. */
 /*
  * For struct known. Reads the whole file when it is first asked for it: an algorithm may come late.
  * A pipe can be read only once, so of a pipe it has what was read so far.

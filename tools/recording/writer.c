@@ -176,11 +176,6 @@ void recording_writer_run(struct recording_writer *w, const struct recording_run
 		begin_chunk(w);
 }
 
-void recording_writer_totals(struct recording_writer *w, const struct watch_totals *totals)
-{
-	w->now = *totals;
-}
-
 /* True if this chunk must describe the algorithm: each does if `described` has no room for it. */
 static bool is_to_be_described(struct recording_writer *w, const struct layout *layout)
 {

@@ -21,7 +21,7 @@ struct recording_writer {
 
 	struct recording_run run;
 	struct watch_totals before; /* of this run, before this file */
-	struct watch_totals now; /* of this run, as last given */
+	struct watch_totals now; /* of this run, from the caller; counters.received is ignored */
 	__u64 received[BBR_EV_MAX]; /* of this run in this file */
 
 	/* The chunk in which events are gathered. */
@@ -54,9 +54,6 @@ void recording_writer_run(struct recording_writer *w, const struct recording_run
 void recording_writer_event(struct recording_writer *w, const struct origin *origin,
 			    const struct bbr_event *e);
 
-/* The totals of the run so far; counters.received is ignored. */
-void recording_writer_totals(struct recording_writer *w, const struct watch_totals *totals);
-
 /* Writes the chunk, if there is anything new in it. */
 void recording_writer_flush(struct recording_writer *w);
 
@@ -66,9 +63,7 @@ void recording_writer_rescue(struct recording_writer *w);
 /* Ends the run in this file; `exact`: counters.seq is, too. Then another file may be given. */
 void recording_writer_end(struct recording_writer *w, bool exact);
 
-/*
- * The file that a recording is written to, or the files, one after another.
- */
+/* The file that a recording is written to, or the files, one after another. */
 #define ROTATE_SIZE_MIN (256 << 10)
 #define ROTATE_SIZE_MAX (1ull << 50)
 

@@ -125,13 +125,19 @@ void event_source_close(struct event_source *s)
 #define RING_SIZE_MAX (1ull << 31) /* max_entries of a map has 32 bits */
 #define TIME_MAX_NS 9e18
 
+bool option_parse(const char *option, const char *s, unit_parser parse, double *value)
+{
+	enum parse_error error = parse(s, value);
+
+	return !error || err_value(option, s, parse_error_text(error));
+}
+
 static bool take_time(const char *option, const char *s, double least, __u64 *ns)
 {
 	double value;
-	enum parse_error error = parse_duration(s, &value);
 
-	if (error)
-		return err_value(option, s, parse_error_text(error));
+	if (!option_parse(option, s, parse_duration, &value))
+		return false;
 	if (value < least || value > TIME_MAX_NS)
 		return err_value(option, s,
 				 least ? "must be 1ns to 9000000000s" :
@@ -204,10 +210,9 @@ bool option_ring_size(const char *option, const char *s, void *to)
 	size_t *size = to;
 	unsigned long long page = sysconf(_SC_PAGESIZE), bytes;
 	double value;
-	enum parse_error error = parse_size(s, &value);
 
-	if (error)
-		return err_value(option, s, parse_error_text(error));
+	if (!option_parse(option, s, parse_size, &value))
+		return false;
 	bytes = value <= RING_SIZE_MAX ? value : 0;
 	if (bytes != value || bytes < page || bytes & (bytes - 1)) {
 		err("%s %s: the kernel does not accept this size", option, s);
@@ -240,10 +245,9 @@ static bool option_port(const char *option, const char *s, void *to)
 static bool option_speed(const char *option, const char *s, void *to)
 {
 	double value;
-	enum parse_error error = parse_number(s, &value);
 
-	if (error)
-		return err_value(option, s, parse_error_text(error));
+	if (!option_parse(option, s, parse_number, &value))
+		return false;
 	if (value > 1e6)
 		return err_value(option, s, "must be 0 to 1000000");
 	*(double *)to = value;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "cli/options.h"
+#include "cli/units.h"
 #include "recording/replay.h"
 #include "watch/monitor.h"
 
@@ -101,6 +102,10 @@ int watch_filter(struct watch_config *config, int n, char **words);
 
 void watch_config_free(struct watch_config *config);
 
+/* Reads a value by a parser of cli/units.h. */
+typedef enum parse_error (*unit_parser)(const char *s, double *value);
+bool option_parse(const char *option, const char *s, unit_parser parse, double *value);
+
 /* Parsers of struct option_def. */
 bool option_every(const char *option, const char *s, void *to); /* struct watch_request */
 bool option_ring_size(const char *option, const char *s, void *to); /* size_t, bytes */
@@ -108,9 +113,7 @@ bool option_count(const char *option, const char *s, void *to); /* __u64, from 1
 bool option_time(const char *option, const char *s, void *to); /* __u64, nanoseconds, from 1 */
 bool option_until(const char *option, const char *s, void *to); /* the same; 0s is 1ns */
 
-/*
- * After how many events, and after which time, a verb ends.
- */
+/* After how many events, and after which time, a verb ends. */
 struct watch_limits {
 	__u64 count; /* 0: no limit */
 	__u64 duration_ns; /* 0: no limit */
@@ -131,9 +134,7 @@ bool watch_limits_are_reached(const struct watch_limits *l);
 /* How long until the end of the duration; at most 0: it has ended. */
 __s64 watch_limits_left_ns(const struct watch_limits *l, const struct event_source *s);
 
-/*
- * The summary at the end of a verb: lines on stderr, or members of a JSON object.
- */
+/* The summary at the end of a verb: lines on stderr, or members of a JSON object. */
 struct json;
 
 /* connections NULL: they were not counted. n events were left out, as `left_out` calls it. */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * bbrmon record: writes events to a file.
- */
+/* bbrmon record: writes events to a file. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,18 +33,12 @@ static bool is_done(const struct record *r)
 	return is_interrupted() || r->writer->failed || watch_limits_are_reached(&r->limits);
 }
 
-static void tell_run(struct record *r)
+static void tell_writer(struct record *r)
 {
 	const struct recording_run run = event_source_run(&r->source);
 
 	recording_writer_run(r->writer, &run);
-}
-
-static void tell_totals(struct record *r)
-{
-	const struct watch_totals totals = event_source_totals(&r->source);
-
-	recording_writer_totals(r->writer, &totals);
+	r->writer->now = event_source_totals(&r->source);
 }
 
 static bool handle_event(void *ctx, const struct origin *origin, const struct bbr_event *e)
@@ -55,10 +47,8 @@ static bool handle_event(void *ctx, const struct origin *origin, const struct bb
 
 	if (r->writer->failed || !watch_limits_take(&r->limits, &r->source, e))
 		return false;
-	if (r->config.read) {
-		tell_run(r);
-		tell_totals(r);
-	}
+	if (r->config.read)
+		tell_writer(r);
 	recording_writer_event(r->writer, origin, e);
 	return !is_done(r);
 }
@@ -74,8 +64,7 @@ static int follow_events(struct record *r)
 		ret = event_source_poll(&r->source, WAIT_MS, &idle);
 		if (ret)
 			return ret;
-		tell_run(r);
-		tell_totals(r);
+		tell_writer(r);
 		if (now_ns() - r->writer->begun_ns >= FLUSH_NS)
 			recording_writer_flush(r->writer);
 		if (r->writer->failed || record_output_rotate(&r->output) ||
@@ -89,10 +78,21 @@ static int follow_events(struct record *r)
 	return EXIT_DONE;
 }
 
-static void print_summary_text(const struct record *r, const struct watch_totals *t)
+static void print_summary(const struct record *r, const struct watch_totals *t)
 {
 	__u64 bytes = record_output_bytes(&r->output);
+	struct json j;
 
+	if (r->json) {
+		watch_summary_begin(&j, t);
+		if (r->config.has_rest)
+			json_add_int(&j, "not_matched", t->counters.not_matched);
+		json_add_int(&j, "not_recorded", r->limits.left_out);
+		json_add_int(&j, "bytes", bytes);
+		json_add_int(&j, "files", r->output.files + 1);
+		watch_summary_end(&j);
+		return;
+	}
 	if (r->shows_progress)
 		fputs("\033[K", stderr);
 	watch_summary_print(t, NULL, "not recorded", r->limits.left_out);
@@ -104,40 +104,21 @@ static void print_summary_text(const struct record *r, const struct watch_totals
 	fputc('\n', stderr);
 }
 
-static void print_summary(const struct record *r, const struct watch_totals *t)
-{
-	struct json j;
-
-	if (!r->json) {
-		print_summary_text(r, t);
-		return;
-	}
-	watch_summary_begin(&j, t);
-	if (r->config.has_rest)
-		json_add_int(&j, "not_matched", t->counters.not_matched);
-	json_add_int(&j, "not_recorded", r->limits.left_out);
-	json_add_int(&j, "bytes", record_output_bytes(&r->output));
-	json_add_int(&j, "files", r->output.files + 1);
-	watch_summary_end(&j);
-}
-
 static int record(struct record *r)
 {
-	struct watch_totals totals;
 	int ret;
 
-	tell_run(r);
+	tell_writer(r);
 	watch_limits_begin(&r->limits, &r->source);
 	ret = follow_events(r);
 	event_source_stop(&r->source);
 	if (ret)
 		return ret;
-	totals = event_source_totals(&r->source);
-	recording_writer_totals(r->writer, &totals);
+	r->writer->now = event_source_totals(&r->source);
 	recording_writer_end(r->writer, !r->limits.left_out);
 	if (r->writer->failed)
 		return EXIT_REFUSED;
-	print_summary(r, &totals);
+	print_summary(r, &r->writer->now);
 	return EXIT_DONE;
 }
 
@@ -166,10 +147,9 @@ static int run(struct record *r)
 static bool option_rotate_size(const char *option, const char *s, void *to)
 {
 	double value;
-	enum parse_error error = parse_size(s, &value);
 
-	if (error)
-		return err_value(option, s, parse_error_text(error));
+	if (!option_parse(option, s, parse_size, &value))
+		return false;
 	if (value < ROTATE_SIZE_MIN || value > ROTATE_SIZE_MAX) {
 		err("%s %s: must be %dk to %llug", option, s, ROTATE_SIZE_MIN >> 10,
 		    ROTATE_SIZE_MAX >> 30);

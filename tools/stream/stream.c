@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * bbrmon stream: prints one line for each event.
- */
+/* bbrmon stream: prints one line for each event. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,26 +133,21 @@ static int follow_events(struct stream *s, struct event_source *source)
 	return EXIT_DONE;
 }
 
-static void print_summary_json(const struct stream *s, const struct watch_totals *t)
-{
-	struct json j;
-
-	watch_summary_begin(&j, t);
-	json_add_int(&j, "connections", s->connections.seen);
-	json_add_int(&j, "not_shown", s->limits.left_out);
-	if (s->config.has_rest)
-		json_add_int(&j, "not_matched", t->counters.not_matched);
-	watch_summary_end(&j);
-}
-
 static void print_summary(struct stream *s, const struct watch_totals *t)
 {
 	__u64 accounted = counters_received(&t->counters) + counters_drops(&t->counters);
+	struct json j;
 
-	if (!s->json)
+	if (!s->json) {
 		watch_summary_print(t, &s->connections.seen, "not shown", s->limits.left_out);
-	else if (!s->write_error)
-		print_summary_json(s, t);
+	} else if (!s->write_error) {
+		watch_summary_begin(&j, t);
+		json_add_int(&j, "connections", s->connections.seen);
+		json_add_int(&j, "not_shown", s->limits.left_out);
+		if (s->config.has_rest)
+			json_add_int(&j, "not_matched", t->counters.not_matched);
+		watch_summary_end(&j);
+	}
 	if (s->connections.uncounted)
 		err("more connections: %llu events are of others than the %u open ones "
 		    "that are counted",

@@ -148,7 +148,7 @@ static void write_made(int fd, int each)
 		made.events[i] = an_event(i, &made.events[i ? i - 1 : 0]);
 		made.is_many[i] = chance() % 2;
 		totals.counters.seq = i + 1;
-		recording_writer_totals(w, &totals);
+		w->now = totals;
 		recording_writer_event(w, made.is_many[i] ? &origins[1] : &known, &made.events[i]);
 		if (i % each == each - 1)
 			recording_writer_flush(w);
@@ -524,7 +524,7 @@ static int write_connections(unsigned int n)
 		totals.counters.received[BBR_EV_ACK]++;
 	}
 	totals.counters.seq = totals.counters.acks = n;
-	recording_writer_totals(w, &totals);
+	w->now = totals;
 	recording_writer_end(w, true);
 	assert_false(w->failed);
 	recording_writer_free(w);
