@@ -241,9 +241,7 @@ void flow_series_finish(struct flow_series *s);
  * the RTT of an empty queue.
  */
 double flow_series_rate_top(const struct flow_series *s);
-/*
- * The highest value of a lane in a readable plot. Curves that may be far off do not count.
- */
+/* The highest value of a lane in a readable plot. Curves that may be far off do not count. */
 double flow_series_largest(const struct flow_series *s, enum field_lane lane);
 void flow_series_free(struct flow_series *s);
 

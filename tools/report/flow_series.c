@@ -7,7 +7,6 @@
 #include "event/event.h"
 #include "event/field.h"
 #include "flow.h"
-#include "kernel/clock.h"
 #include "report.h"
 
 #define N(list) (sizeof(list) / sizeof((list)[0]))
@@ -102,19 +101,6 @@ static const struct curve common[] = {
 /* For the algorithm's own fields in a lane, one after the other. */
 static const enum colour field_colours[] = { COLOUR_RED, COLOUR_GREEN, COLOUR_SKY, COLOUR_YELLOW };
 
-static void add_common(struct curves *c)
-{
-	for (size_t i = 0; i < N(common); i++) {
-		struct curve *curve = &c->curve[c->n++];
-
-		*curve = common[i];
-		if (!curve->value)
-			curve->field = field_find(c->algorithm, curve->key);
-		if (curve->value == mode_of)
-			curve->n_states = c->algorithm->n_modes;
-	}
-}
-
 static void add_field(struct curves *c, const struct field *f, unsigned int before)
 {
 	c->curve[c->n++] = (struct curve){
@@ -148,16 +134,6 @@ static unsigned int coloured_before(const struct curve *c, unsigned int state)
 	return n;
 }
 
-static void share_out_colours(struct curves *c)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < c->n; i++) {
-		c->curve[i].coloured = n;
-		n += coloured_before(&c->curve[i], c->curve[i].n_states);
-	}
-}
-
 static bool has_curve(const struct curves *c, const char *key)
 {
 	for (unsigned int i = 0; i < c->n; i++)
@@ -169,14 +145,26 @@ static bool has_curve(const struct curves *c, const char *key)
 static void curves_init(struct curves *c, const struct algorithm *a)
 {
 	unsigned int fields[LANES] = { [LANE_INFLIGHT] = 1 }; /* BDP has the first colour */
+	unsigned int coloured = 0;
 
 	*c = (struct curves){ .algorithm = a };
 	c->curve = mem_new(N(common) + a->n_fields, sizeof(*c->curve));
-	add_common(c);
+	for (size_t i = 0; i < N(common); i++) {
+		struct curve *curve = &c->curve[c->n++];
+
+		*curve = common[i];
+		if (!curve->value)
+			curve->field = field_find(a, curve->key);
+		if (curve->value == mode_of)
+			curve->n_states = a->n_modes;
+	}
 	for (int i = 0; i < a->n_fields; i++)
 		if (a->fields[i].lane && !has_curve(c, a->fields[i].key))
 			add_field(c, &a->fields[i], fields[a->fields[i].lane]++);
-	share_out_colours(c);
+	for (struct curve *curve = c->curve; curve < c->curve + c->n; curve++) {
+		curve->coloured = coloured;
+		coloured += coloured_before(curve, curve->n_states);
+	}
 }
 
 /* The value of a curve in an event, or VALUE_NONE. */
@@ -392,12 +380,26 @@ static int by_value(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* The value that 99.5 % of a series are not above. */
-static double usual_top(struct weighted *list, size_t n)
+/*
+ * The value that 99.5 % of a series are not above. Samples count equally, other values by the time
+ * for which they were in force.
+ */
+static double usual_top_of(const struct flow_series *s, unsigned int curve, struct weighted *list)
 {
+	bool is_sampled = s->curves.curve[curve].look == LOOK_POINTS;
 	double total = 0, seen = 0;
-	size_t i;
+	size_t n = 0, i;
 
+	for (i = 0; i < s->n; i++) {
+		__u64 begin = flow_series_time_ns(s, i);
+		__u64 end = i + 1 < s->n ? flow_series_time_ns(s, i + 1) : begin;
+
+		if (flow_series_value(s, i, curve) == VALUE_NONE)
+			continue;
+		list[n].value = flow_series_value(s, i, curve);
+		list[n].weight = is_sampled ? 1 : end - begin;
+		n++;
+	}
 	qsort(list, n, sizeof(*list), by_value);
 	for (i = 0; i < n; i++)
 		total += list[i].weight;
@@ -407,24 +409,6 @@ static double usual_top(struct weighted *list, size_t n)
 			break;
 	}
 	return n ? list[i].value : 0;
-}
-
-/* Samples count equally, other values by the time for which they were in force. */
-static double usual_top_of(const struct flow_series *s, unsigned int curve, struct weighted *list)
-{
-	bool is_sampled = s->curves.curve[curve].look == LOOK_POINTS;
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		__u64 begin = flow_series_time_ns(s, i);
-		__u64 end = i + 1 < s->n ? flow_series_time_ns(s, i + 1) : begin;
-
-		if (flow_series_value(s, i, curve) == VALUE_NONE)
-			continue;
-		list[n].value = flow_series_value(s, i, curve);
-		list[n++].weight = is_sampled ? 1 : end - begin;
-	}
-	return usual_top(list, n);
 }
 
 static double highest_of(const struct flow_series *s, unsigned int curve)

@@ -23,24 +23,7 @@
 #define FLOWS_DEFAULT 20
 #define POINTS_MIN 128
 
-struct reading {
-	struct report report;
-	struct watch_config config;
-	const char *out, *svg;
-	__u64 flow; /* of the figure, counted from 1; 0: the largest */
-	__u64 max_flows;
-	struct recording_part part;
-
-	struct event_source source;
-	struct run_clocks clocks; /* the same in both readings */
-	__u64 first_ns;
-	/* In the second reading. */
-	__u64 run; /* of the latest event */
-	__u64 newest_ns;
-	__u64 drops, unwatched_ns, totals_taken; /* until that event */
-};
-
-static struct recording_reader *reader_of(struct reading *r)
+static struct recording_reader *reader_of(struct report *r)
 {
 	return &r->source.replay.reader;
 }
@@ -49,7 +32,7 @@ static struct recording_reader *reader_of(struct reading *r)
  * Gives the event its time since 1970, in place: the reader does not need it any more, and a copy
  * of each event costs a tenth of a reading. NULL: not in the requested time.
  */
-static const struct bbr_event *take(struct reading *r)
+static const struct bbr_event *take(struct report *r)
 {
 	struct bbr_event *dated = &reader_of(r)->event;
 
@@ -68,18 +51,18 @@ static const struct bbr_event *take(struct reading *r)
 
 static bool note_totals(void *ctx, const struct origin *origin, UNUSED const struct bbr_event *e)
 {
-	struct reading *r = ctx;
+	struct report *r = ctx;
 	const struct bbr_event *dated = take(r);
 
 	if (dated)
-		flows_note(&r->report.flows, origin, dated);
+		flows_note(&r->flows, origin, dated);
 	return true;
 }
 
 /* Notes what the recording says is missing. Between two runs nobody watched. */
-static void note_missing(struct reading *r, const struct bbr_event *dated)
+static void note_missing(struct report *r, const struct bbr_event *dated)
 {
-	struct rate_shares *shares = &r->report.shares;
+	struct rate_shares *shares = &r->shares;
 	__u64 run = reader_of(r)->run.id, drops;
 	struct watch_totals now;
 
@@ -106,25 +89,25 @@ static void note_missing(struct reading *r, const struct bbr_event *dated)
 
 static bool note_series(void *ctx, const struct origin *origin, UNUSED const struct bbr_event *e)
 {
-	struct reading *r = ctx;
+	struct report *r = ctx;
 	const struct bbr_event *dated = take(r);
 	struct flow *flow;
 
 	if (!dated)
 		return true;
 	note_missing(r, dated);
-	flow = flows_find(&r->report.flows, origin, dated);
+	flow = flows_find(&r->flows, origin, dated);
 	/* A recording that is still written has more than at the first reading. */
-	if (!flow || flow->number >= r->report.flows.n || dated->time_ns > flow->last.time_ns)
+	if (!flow || flow->number >= r->flows.n || dated->time_ns > flow->last.time_ns)
 		return true;
-	rate_shares_note(&r->report.shares, flow, dated);
+	rate_shares_note(&r->shares, flow, dated);
 	if (flow->series)
 		flow_series_add(flow->series, dated);
 	return true;
 }
 
 /* Hands on all events of the recording. Returns an exit status. */
-static int read_recording(struct reading *r, event_handler handle)
+static int read_recording(struct report *r, event_handler handle)
 {
 	int ret;
 
@@ -134,7 +117,7 @@ static int read_recording(struct reading *r, event_handler handle)
 	if (ret)
 		return ret;
 	ret = event_source_read_all(&r->source);
-	r->report.totals = event_source_totals(&r->source);
+	r->totals = event_source_totals(&r->source);
 	event_source_close(&r->source);
 	return ret;
 }
@@ -150,9 +133,9 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Gives series to the largest flows, and to one that was asked for. */
-static void choose_flows(struct reading *r)
+static void choose_flows(struct report *r)
 {
-	struct flows *flows = &r->report.flows;
+	struct flows *flows = &r->flows;
 	struct flow **chosen = mem_new(flows->n, sizeof(*chosen));
 	unsigned int n = flows->n < r->max_flows ? flows->n : r->max_flows;
 
@@ -164,30 +147,30 @@ static void choose_flows(struct reading *r)
 		if (chosen[i]->number + 1 == r->flow)
 			chosen[n - 1] = chosen[i];
 	for (unsigned int i = 0; i < n; i++)
-		chosen[i]->series = flow_series_new(chosen[i]->algorithm, r->report.points);
-	r->report.shown = chosen;
+		chosen[i]->series = flow_series_new(chosen[i]->algorithm, r->points);
+	r->shown = chosen;
 	for (unsigned int i = 0; i < flows->n; i++)
 		if (flows->flow[i]->series)
-			chosen[r->report.n_shown++] = flows->flow[i];
+			chosen[r->n_shown++] = flows->flow[i];
 }
 
 /* There is no flow. */
-static void say_nothing(const struct reading *r)
+static void say_nothing(const struct report *r)
 {
-	unsigned int n = r->report.flows.n_all;
+	unsigned int n = r->flows.n_all;
 
 	if (n)
 		err("%s: no event of its %u connection%s has BBR's state: they are of recovery or "
 		    "RTOs, before or after BBR had it",
-		    r->report.file, n, plural(n));
+		    r->file, n, plural(n));
 	else
-		err("%s: no events%s", r->report.file,
+		err("%s: no events%s", r->file,
 		    r->first_ns	     ? " in this time" :
 		    r->config.filter ? " of these connections" :
 				       "");
 }
 
-static int read_totals(struct reading *r)
+static int read_totals(struct report *r)
 {
 	int ret;
 
@@ -195,71 +178,66 @@ static int read_totals(struct reading *r)
 	ret = read_recording(r, note_totals);
 	if (ret)
 		return ret;
-	if (r->report.flows.left_out) {
-		err("%s: %llu events are left out: the recording has more than %d flows",
-		    r->report.file, r->report.flows.left_out, FLOWS_MAX);
+	if (r->flows.left_out) {
+		err("%s: %llu events are left out: the recording has more than %d flows", r->file,
+		    r->flows.left_out, FLOWS_MAX);
 		remedy("report a part of it: use a filter, or --from and --to");
 	}
-	flows_choose(&r->report.flows);
-	if (!r->report.flows.n) {
+	flows_choose(&r->flows);
+	if (!r->flows.n) {
 		say_nothing(r);
 		return EXIT_NOTHING;
 	}
-	if (r->flow > r->report.flows.n) {
-		return err_usage("--flow %llu: the report has only %u flow%s", r->flow,
-				 r->report.flows.n, plural(r->report.flows.n));
+	if (r->flow > r->flows.n) {
+		return err_usage("--flow %llu: the report has only %u flow%s", r->flow, r->flows.n,
+				 plural(r->flows.n));
 	}
 	return EXIT_DONE;
 }
 
-static int read_series(struct reading *r)
+static int read_series(struct report *r)
 {
 	int ret;
 
 	choose_flows(r);
-	rate_shares_init(&r->report.shares, &r->report.flows);
+	rate_shares_init(&r->shares, &r->flows);
 	ret = read_recording(r, note_series);
-	if (counters_drops(&r->report.totals.counters) > r->drops) /* after the last event */
-		rate_shares_note_drops(&r->report.shares, r->report.flows.end_ns,
-				       counters_drops(&r->report.totals.counters) - r->drops);
-	for (unsigned int i = 0; i < r->report.n_shown; i++)
-		flow_series_finish(r->report.shown[i]->series);
-	rate_shares_finish(&r->report.shares);
+	if (counters_drops(&r->totals.counters) > r->drops) /* after the last event */
+		rate_shares_note_drops(&r->shares, r->flows.end_ns,
+				       counters_drops(&r->totals.counters) - r->drops);
+	for (unsigned int i = 0; i < r->n_shown; i++)
+		flow_series_finish(r->shown[i]->series);
+	rate_shares_finish(&r->shares);
 	return ret;
 }
 
 /* Writes the figure, if svg is one, or the page. */
-static int write_output(struct reading *r, const char *path, bool is_named)
+static int write_output(struct report *r, const char *path, bool is_named)
 {
 	FILE *out = output_open(path, is_named);
 
 	if (!out)
 		return EXIT_REFUSED;
 	if (path == r->svg)
-		report_write_svg(out, &r->report, r->report.flows.flow[r->flow - 1]);
+		report_write_svg(out, r, r->flows.flow[r->flow - 1]);
 	else
-		report_write_html(out, &r->report);
+		report_write_html(out, r);
 	return output_close(out, path);
 }
 
-/* What is not there, or is a folder, is refused when it is opened. */
-static bool can_be_read_twice(const char *path)
-{
-	struct stat st;
-
-	return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
-}
-
 /* Refuses outputs that would end up in one another, or in the recording. */
-static int check_files(const struct reading *r)
+static int check_files(const struct report *r)
 {
-	const char *file = r->report.file;
+	const char *file = r->file;
+	struct stat st;
 
 	if (r->svg && r->out && !strcmp(r->svg, "-") && !strcmp(r->out, "-"))
 		return err_usage("-o and --svg cannot both write to stdout");
 	if (r->svg && r->out && is_same_output(r->svg, r->out))
 		return err_usage("-o and --svg name the same file");
-	if (!can_be_read_twice(file))
+	/* What is not there, or is a folder, is refused when it is opened. */
+	if (!strcmp(file, "-") ||
+	    (!stat(file, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return err_usage(
 			"report reads the recording twice, so it must be a file, not standard "
 			"input or a pipe");
@@ -269,16 +247,16 @@ static int check_files(const struct reading *r)
 }
 
 /* Without -o and --svg the page goes beside the recording. */
-static int make_report(struct reading *r, int n, char **filter)
+static int make_report(struct report *r, int n, char **filter)
 {
 	bool is_named = r->out;
 	char *beside AUTO_FREE = NULL;
 	int ret;
 
-	if (!r->report.points)
-		r->report.points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
+	if (!r->points)
+		r->points = r->svg && !r->out ? POINTS_FIGURE : POINTS_DEFAULT;
 	if (!r->out && !r->svg) {
-		r->out = beside = mem_format("%s.html", r->report.file);
+		r->out = beside = mem_format("%s.html", r->file);
 	}
 	ret = check_files(r);
 	/* Before the recording is read: its reader gives up all privileges. */
@@ -296,11 +274,11 @@ static int make_report(struct reading *r, int n, char **filter)
 		ret = write_output(r, r->svg, true);
 	if (!ret && r->out)
 		ret = write_output(r, r->out, is_named);
-	for (unsigned int i = 0; i < r->report.n_shown; i++)
-		flow_series_free(r->report.shown[i]->series);
-	free(r->report.shown);
-	rate_shares_free(&r->report.shares);
-	flows_free(&r->report.flows);
+	for (unsigned int i = 0; i < r->n_shown; i++)
+		flow_series_free(r->shown[i]->series);
+	free(r->shown);
+	rate_shares_free(&r->shares);
+	flows_free(&r->flows);
 	run_clocks_free(&r->clocks);
 	recording_forget();
 	output_forget();
@@ -319,7 +297,7 @@ static bool option_points(const char *option, const char *s, void *to)
 	return false;
 }
 
-#define OPTION(member) offsetof(struct reading, member)
+#define OPTION(member) offsetof(struct report, member)
 
 static const struct option_def file_options[] = {
 	{ "read", 'r', "FILE", option_text, OPTION(config.read),
@@ -338,7 +316,7 @@ static const struct option_def options[] = {
 	  "by default the one with most bytes" },
 	{ "flows", 0, "N", option_count, OPTION(max_flows),
 	  "draw curves of the N flows with most bytes, by default 20" },
-	{ "points", 0, "N", option_points, OPTION(report.points),
+	{ "points", 0, "N", option_points, OPTION(points),
 	  "keep at most N events of a flow, with all\n"
 	  "extremes; by default 10000, for a figure alone 4000" },
 	{},
@@ -348,20 +326,20 @@ static const struct option_group groups[] = {
 	{ file_options, 0 },
 	{ options, 0 },
 	{ part_options, OPTION(part) },
-	{ connection_options, offsetof(struct reading, config) },
+	{ connection_options, offsetof(struct report, config) },
 	{},
 };
 
 static void init(void *options)
 {
-	struct reading *r = options;
+	struct report *r = options;
 
 	r->max_flows = FLOWS_DEFAULT;
 }
 
 static int run_verb(void *options, int argc, char **argv)
 {
-	struct reading *r = options;
+	struct report *r = options;
 	const struct conflict conflicts[] = {
 		NO_EMPTY_PART(r->part),
 		{ r->flow && !r->svg, "--flow", "it chooses the flow of a figure",
@@ -375,8 +353,8 @@ static int run_verb(void *options, int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	r->report.file = r->config.read;
-	if (!r->report.file) {
+	r->file = r->config.read;
+	if (!r->file) {
 		err("report: FILE is missing");
 		remedy("bbrmon report --help explains it");
 		ret = EXIT_USAGE;
@@ -390,5 +368,5 @@ static int run_verb(void *options, int argc, char **argv)
 VERB(report, NEEDS(0, .may = READ_FILE | WRITE_FILE), .args = "FILE [FILTER]",
      .brief = "draw a recording: a page, or a figure",
      .about = "Draws a recording of `bbrmon record` as one self-contained HTML page.",
-     .groups = groups, .max_args = 1 + FILTER_WORDS, .size = sizeof(struct reading), .init = init,
+     .groups = groups, .max_args = 1 + FILTER_WORDS, .size = sizeof(struct report), .init = init,
      .run = run_verb);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What was read from a recording, for the code that draws it.
- */
+/* What was read from a recording, for the code that draws it. */
 #ifndef TOOLS_REPORT_H
 #define TOOLS_REPORT_H
 
@@ -19,6 +17,20 @@ struct report {
 	unsigned int n_shown;
 	__u64 points; /* the most that a series has */
 	struct watch_totals totals; /* of the whole recording */
+
+	/* What only report.c needs, options first. */
+	struct watch_config config;
+	const char *out, *svg;
+	__u64 flow; /* of the figure, counted from 1; 0: the largest */
+	__u64 max_flows;
+	struct recording_part part;
+	struct event_source source;
+	struct run_clocks clocks; /* the same in both readings */
+	__u64 first_ns;
+	/* In the second reading. */
+	__u64 run; /* of the latest event */
+	__u64 newest_ns;
+	__u64 drops, unwatched_ns, totals_taken; /* until that event */
 };
 
 /* Writes all that the page shows, as JSON that may stand in a <script>. */
@@ -28,9 +40,7 @@ void report_write_html(FILE *out, const struct report *r);
 /* Draws a figure of one flow. */
 void report_write_svg(FILE *out, const struct report *r, const struct flow *flow);
 
-/*
- * The plots of a report, from top to bottom. The page and the figure draw what is in this list.
- */
+/* The plots of a report, from top to bottom. The page and the figure draw what is in this list. */
 enum panel_kind {
 	PANEL_SHARES, /* the rate of each flow */
 	PANEL_JAIN, /* Jain's index of these */

@@ -11,7 +11,6 @@
 #include "address.h"
 #include "cli/err.h"
 #include "cli/json.h"
-#include "event/event.h"
 #include "event/field.h"
 #include "kernel/clock.h"
 #include "report.h"
@@ -27,17 +26,6 @@ static void add_rounded(struct json *j, const char *key, double value, int digit
 	char text[512]; /* DBL_MAX has 309 digits */
 
 	snprintf(text, sizeof(text), "%.*f", digits, value);
-	json_add_raw(j, key, isnan(value) ? "null" : text);
-}
-
-/* With all of its digits; null if it is not known. */
-static void add_exact(struct json *j, const char *key, double value)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%.17g", value);
-	if (!text[strspn(text, "0123456789")])
-		strcat(text, ".0");
 	json_add_raw(j, key, isnan(value) ? "null" : text);
 }
 
@@ -99,6 +87,9 @@ static void add_mode_names(struct json *j, const struct report *r)
 
 static void add_head(struct json *j, const struct report *r)
 {
+	double jain = flows_jain(&r->flows);
+	char text[64];
+
 	json_open_object(j, "recording");
 	json_add_string(j, "file", r->file);
 	json_add_int(j, "start_ms", r->flows.start_ns / NS_PER_MS);
@@ -107,7 +98,10 @@ static void add_head(struct json *j, const struct report *r)
 	json_add_int(j, "flows_total", r->flows.n);
 	json_add_int(j, "flows_without_state", r->flows.n_all - r->flows.n);
 	json_add_int(j, "flows_sending", flows_sending(&r->flows));
-	add_exact(j, "jain", flows_jain(&r->flows));
+	snprintf(text, sizeof(text), "%.17g", jain);
+	if (!text[strspn(text, "0123456789")])
+		strcat(text, ".0");
+	json_add_raw(j, "jain", isnan(jain) ? "null" : text);
 	add_mode_names(j, r);
 	json_add_int(j, "interval_ns", r->shares.interval_ns);
 	add_intervals(j, "drops", r->shares.drops, 1);
@@ -242,19 +236,6 @@ static void add_curves(struct json *j, const struct report *r)
 	json_close(j);
 }
 
-static void add_identity(struct json *j, const struct flow *flow, const char *curves)
-{
-	json_add_int(j, "flow", flow->number + 1);
-	json_add_string(j, "instance", flow->instance);
-	json_add_string(j, "algorithm", curves);
-	json_add_string(j, "profile", *flow->profile ? flow->profile : NULL);
-	json_add_bool(j, "kernel", flow->is_kernel);
-	json_add_int(j, "conn", flow->first.conn);
-	json_add_int(j, "netns", flow->first.netns);
-	json_add_endpoint(j, "local", flow->first.laddr, "lport", flow->first.lport);
-	json_add_endpoint(j, "remote", flow->first.raddr, "rport", flow->first.rport);
-}
-
 static void add_rtt(struct json *j, const struct flow *flow)
 {
 	static const struct {
@@ -287,7 +268,15 @@ static void add_flow(struct json *j, const struct report *r, unsigned int number
 	char key[KEY_LEN];
 
 	json_open_object(j, NULL);
-	add_identity(j, flow, curves_key(key, r, number));
+	json_add_int(j, "flow", flow->number + 1);
+	json_add_string(j, "instance", flow->instance);
+	json_add_string(j, "algorithm", curves_key(key, r, number));
+	json_add_string(j, "profile", *flow->profile ? flow->profile : NULL);
+	json_add_bool(j, "kernel", flow->is_kernel);
+	json_add_int(j, "conn", flow->first.conn);
+	json_add_int(j, "netns", flow->first.netns);
+	json_add_endpoint(j, "local", flow->first.laddr, "lport", flow->first.lport);
+	json_add_endpoint(j, "remote", flow->first.raddr, "rport", flow->first.rport);
 	json_add_int(j, "start_us", (flow->first.time_ns - r->flows.start_ns) / NS_PER_US);
 	json_add_int(j, "end_us", (flow->last.time_ns - r->flows.start_ns) / NS_PER_US);
 	json_add_bool(j, "start_seen", flow->has_start);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "address.h"
-#include "event/event.h"
 #include "kernel/clock.h"
 #include "report.h"
 
@@ -92,16 +91,6 @@ static double step_of(double range, int most)
 		if (multiples[i] * power * most >= range)
 			return multiples[i] * power;
 	return 10 * power;
-}
-
-static void put_vertical_grid(const struct figure *f)
-{
-	double step = step_of(f->seconds, 9);
-
-	fputs("<path class=\"grid\" d=\"", f->out);
-	for (int i = 0; i * step <= f->seconds; i++)
-		fprintf(f->out, "M%.1f %.1fv%.1f", LEFT + x_of(f, i * step), f->y, f->height);
-	fputs("\"/>\n", f->out);
 }
 
 static void put_values_axis(const struct figure *f)
@@ -203,18 +192,6 @@ static double divisor_of(const struct flow *flow, const struct curve *c)
 	return c->divisor ? c->divisor : 1;
 }
 
-static double highest_in(const struct flow *flow, enum field_lane lane)
-{
-	const struct flow_series *s = flow->series;
-	double highest = 0;
-
-	for (unsigned int curve = 0; curve < s->curves.n; curve++)
-		for (size_t i = 0; s->curves.curve[curve].lane == lane && i < s->n; i++)
-			highest = fmax(highest, flow_series_value(s, i, curve) /
-							divisor_of(flow, &s->curves.curve[curve]));
-	return highest;
-}
-
 /* Sets what is at the upper edge of the panel: a bit more than the highest value. */
 static void set_top(struct figure *f, double highest)
 {
@@ -224,9 +201,14 @@ static void set_top(struct figure *f, double highest)
 static void draw_curves(struct figure *f, const struct panel *p, const struct panel_unit *unit)
 {
 	const struct curves *c = &f->flow->series->curves;
-	double cut = p->lane == LANE_RATE ? flow_series_rate_top(f->flow->series) / unit->size : 0;
+	const struct flow_series *s = f->flow->series;
+	double cut = p->lane == LANE_RATE ? flow_series_rate_top(s) / unit->size : 0, highest = 0;
 
-	set_top(f, highest_in(f->flow, p->lane) / unit->size);
+	for (unsigned int curve = 0; curve < c->n; curve++)
+		for (size_t i = 0; c->curve[curve].lane == p->lane && i < s->n; i++)
+			highest = fmax(highest, flow_series_value(s, i, curve) /
+							divisor_of(f->flow, &c->curve[curve]));
+	set_top(f, highest / unit->size);
 	if (cut) {
 		f->top = cut;
 		fprintf(f->out,
@@ -332,24 +314,13 @@ static void put_rate(const struct figure *f, const float *bytes, enum colour col
 	fputs("\"/>\n", f->out);
 }
 
-static void put_flow_key(struct figure *f, const struct flow *flow, enum colour colour)
-{
-	char remote[ADDRESS_TEXT_LEN];
-
-	format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
-	begin_key(f, colour, KEY);
-	fprintf(f->out, "%u: ", flow->number + 1);
-	put_words(f->out, remote, MAX_WORDS - 5);
-	fputs("</text>\n", f->out);
-	f->key_y += KEY_LINE;
-}
-
 static void draw_rates(struct figure *f, const struct panel_unit *unit)
 {
 	static const enum colour of_flows[] = { COLOUR_BLUE, COLOUR_RED,    COLOUR_GREEN,
 						COLOUR_PINK, COLOUR_YELLOW, COLOUR_SKY };
 	const unsigned int n_colours = sizeof(of_flows) / sizeof(of_flows[0]);
 	const struct report *r = f->r;
+	char remote[ADDRESS_TEXT_LEN];
 
 	set_top(f, rate_shares_top_bps(&r->shares) / unit->size);
 	put_values_axis(f);
@@ -363,9 +334,18 @@ static void draw_rates(struct figure *f, const struct panel_unit *unit)
 			n++;
 		}
 	end_area(f);
-	for (unsigned int i = 0, n = 0; i < r->n_shown && n < MAX_FLOWS; i++)
-		if (flow_sends(r->shown[i]))
-			put_flow_key(f, r->shown[i], of_flows[n++ % n_colours]);
+	for (unsigned int i = 0, n = 0; i < r->n_shown && n < MAX_FLOWS; i++) {
+		const struct flow *flow = r->shown[i];
+
+		if (!flow_sends(flow))
+			continue;
+		format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
+		begin_key(f, of_flows[n++ % n_colours], KEY);
+		fprintf(f->out, "%u: ", flow->number + 1);
+		put_words(f->out, remote, MAX_WORDS - 5);
+		fputs("</text>\n", f->out);
+		f->key_y += KEY_LINE;
+	}
 }
 
 static bool is_drawn(const struct panel *p, const struct report *r)
@@ -396,7 +376,7 @@ static void draw_panel(struct figure *f, const struct panel *p)
 {
 	const struct panel_unit *unit = panel_unit(p, f->r, f->flow);
 	const char *lack = panel_lack(p, f->flow);
-	double middle;
+	double middle, step;
 
 	f->height = height_of(p, f->flow);
 	f->key_y = f->y + 10;
@@ -410,7 +390,12 @@ static void draw_panel(struct figure *f, const struct panel *p)
 			"y=\"%.1f\">%s",
 			middle, middle, p->title);
 		fprintf(f->out, unit ? " (%s)</text>\n" : "</text>\n", unit ? unit->name : "");
-		put_vertical_grid(f);
+		step = step_of(f->seconds, 9);
+		fputs("<path class=\"grid\" d=\"", f->out);
+		for (int i = 0; i * step <= f->seconds; i++)
+			fprintf(f->out, "M%.1f %.1fv%.1f", LEFT + x_of(f, i * step), f->y,
+				f->height);
+		fputs("\"/>\n", f->out);
 		if (p->kind == PANEL_SHARES)
 			draw_rates(f, unit);
 		else if (p->kind == PANEL_STATES)
