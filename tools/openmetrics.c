@@ -50,18 +50,6 @@ static void format_number(char buf[NUMBER_LEN], double value)
 	}
 }
 
-/* Formats a bound as Go does: OpenMetrics wants "1.0", not "1". */
-static void format_bound(char buf[NUMBER_LEN], double value)
-{
-	if (value >= 1e6) {
-		snprintf(buf, NUMBER_LEN, "%g", value);
-		return;
-	}
-	format_number(buf, value);
-	if (!strchr(buf, '.'))
-		strcat(buf, ".0");
-}
-
 static void print_value(FILE *out, const char *value)
 {
 	for (; *value; value++) {
@@ -111,7 +99,13 @@ void om_histogram(struct openmetrics *om, const struct om_family *family,
 
 	for (int i = 0; i < bounds->n; i++) {
 		count += h->bucket[i];
-		format_bound(le, bounds->le[i]);
+		/* As Go formats it: OpenMetrics wants "1.0", not "1". */
+		if (bounds->le[i] >= 1e6)
+			snprintf(le, sizeof(le), "%g", bounds->le[i]);
+		else
+			format_number(le, bounds->le[i]);
+		if (bounds->le[i] < 1e6 && !strchr(le, '.'))
+			strcat(le, ".0");
 		print_sample(om, family, "_bucket", labels, le, count);
 	}
 	count += h->bucket[bounds->n];

@@ -266,13 +266,8 @@ static bool make_page(void *ctx, const char *path, const char *accept, struct ht
 	return true;
 }
 
-static int serve(struct export *x)
+static void serve(struct export *x)
 {
-	/* After the source, whose guardian would inherit the socket. */
-	int ret = http_open(&x->http, &x->listen, x->web_config, make_page, x);
-
-	if (ret)
-		return ret;
 	printf("%s/metrics\n", x->http.url);
 	fflush(stdout);
 	x->settled_ns = now_ns();
@@ -285,7 +280,6 @@ static int serve(struct export *x)
 		http_run(&x->http);
 	}
 	http_close(&x->http);
-	return x->ret;
 }
 
 static int run_live(struct export *x)
@@ -296,12 +290,15 @@ static int run_live(struct export *x)
 		return ret;
 	ret = event_source_open(&x->source, &x->config);
 	if (!ret) {
-		ret = serve(x);
+		/* After the source, whose guardian would inherit the socket. */
+		ret = http_open(&x->http, &x->listen, x->web_config, make_page, x);
+		if (!ret)
+			serve(x);
 		event_source_stop(&x->source);
 		event_source_close(&x->source);
 	}
 	sockets_close(&x->sockets);
-	return ret;
+	return ret ? ret : x->ret;
 }
 
 /* Without events there are only gauges: a counter would begin with 0 each time. */

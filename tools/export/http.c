@@ -97,7 +97,7 @@ bool http_parse_address(const char *option, const char *s, void *to)
 	return true;
 }
 
-/* A socket, or -errno. */
+/* A socket, or -1 after printing why there is none. */
 static int listen_at(const struct http_address *address)
 {
 	int fd = socket(address->addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -107,21 +107,16 @@ static int listen_at(const struct http_address *address)
 	    !bind(fd, (const struct sockaddr *)&address->addr, address->len) &&
 	    !listen(fd, BACKLOG))
 		return fd;
-	error = -errno;
+	error = errno;
 	if (fd >= 0)
 		close(fd);
-	return error;
-}
-
-static int refuse_listening(const struct http_address *address, int error)
-{
-	err("--listen %s: cannot listen on this address: %s", address->text, strerror(-error));
-	if (error == -EADDRINUSE)
+	err("--listen %s: cannot listen on this address: %s", address->text, strerror(error));
+	if (error == EADDRINUSE)
 		remedy("another program uses this port (ss -tlnp shows it); choose another: "
 		       "--listen ADDR:PORT, with port 0 for any free one");
-	if (error == -EADDRNOTAVAIL)
+	if (error == EADDRNOTAVAIL)
 		remedy("choose an address of this machine (ip address lists them)");
-	return EXIT_REFUSED;
+	return -1;
 }
 
 static void make_url(struct http *h, int fd)
@@ -500,7 +495,7 @@ int http_open(struct http *h, const struct http_address *address, const char *we
 	h->listen_fd = listen_at(address);
 	if (h->listen_fd < 0) {
 		web_config_free(&h->web);
-		return refuse_listening(address, h->listen_fd);
+		return EXIT_REFUSED;
 	}
 	make_url(h, h->listen_fd);
 	h->daemon = start(h, &h->web);
@@ -560,18 +555,6 @@ static void look_at_files(struct http *h, __u64 now)
 	web_config_free(&web);
 }
 
-static void end_old(struct http *h)
-{
-	if (!h->ending)
-		return;
-	MHD_run(h->ending);
-	if (MHD_get_daemon_info(h->ending, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections)
-		return;
-	MHD_stop_daemon(h->ending);
-	web_config_free(&h->ending_web);
-	h->ending = NULL;
-}
-
 int http_fd(const struct http *h)
 {
 	return MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
@@ -589,6 +572,7 @@ int http_wait_ms(const struct http *h, int most)
 
 void http_run(struct http *h)
 {
+	const union MHD_DaemonInfo *info;
 	__u64 now = now_ns();
 
 	for (int i = 0; i < HTTP_CONNECTIONS; i++) {
@@ -599,7 +583,15 @@ void http_run(struct http *h)
 			end(h, c);
 	}
 	look_at_files(h, now);
-	end_old(h);
+	if (h->ending) {
+		MHD_run(h->ending);
+		info = MHD_get_daemon_info(h->ending, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+	}
+	if (h->ending && !info->num_connections) {
+		MHD_stop_daemon(h->ending);
+		web_config_free(&h->ending_web);
+		h->ending = NULL;
+	}
 	for (int i = 0; i < RUNS; i++) {
 		struct pollfd fd = { .fd = http_fd(h), .events = POLLIN };
 

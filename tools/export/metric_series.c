@@ -312,17 +312,6 @@ static void print_field(const struct metric_table *t, struct openmetrics *om,
 	}
 }
 
-static void print_finding(const struct metric_table *t, struct openmetrics *om,
-			  const struct field *f)
-{
-	const struct field_finding *finding = f->finding;
-
-	if (finding)
-		print_field(t, om,
-			    &(struct om_family){ finding->metric, OM_COUNTER, NULL, finding->help },
-			    f, NULL);
-}
-
 static void print_samples(const struct metric_table *t, struct openmetrics *om,
 			  const struct field *f)
 {
@@ -352,8 +341,14 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 			     &(struct om_family){ numbers[i].name, OM_COUNTER, numbers[i].unit,
 						  numbers[i].help },
 			     NULL, numbers[i].member);
-	for (int i = 0; i < t->n_fields; i++)
-		print_finding(t, om, t->fields[i]);
+	for (int i = 0; i < t->n_fields; i++) {
+		const struct field_finding *f = t->fields[i]->finding;
+
+		if (f)
+			print_field(t, om,
+				    &(struct om_family){ f->metric, OM_COUNTER, NULL, f->help },
+				    t->fields[i], NULL);
+	}
 	print_modes(t, om, &transitions_family, offsetof(struct mode_counts, entered), 1);
 	print_modes(t, om, &seconds_family, offsetof(struct mode_counts, ns), NS_PER_S);
 	for (size_t i = 0; i < N(histograms); i++)

@@ -50,31 +50,28 @@ static struct totals totals_of(const struct bbr_event *e)
 	return (struct totals){ e->bytes_sent, e->bytes_acked, e->bytes_retrans, e->lost };
 }
 
-static int find_netns(const struct netns_labels *l, __u32 inode)
+static struct netns_label *find_netns(struct netns_labels *l, __u32 inode)
 {
 	for (int i = 0; i < l->n; i++)
 		if (l->of[i].inode == inode)
-			return i;
-	return -1;
+			return &l->of[i];
+	return NULL;
 }
 
-static int netns_label(struct metrics *m, __u32 inode)
+/* NULL: there is no place for it, and it is "other". */
+static struct netns_label *netns_of(struct metrics *m, __u32 inode)
 {
 	struct netns_labels *l = &m->netns;
+	struct netns_label *found = find_netns(l, inode);
 	char name[NAME_MAX + 1];
-	int i = find_netns(l, inode);
 
-	if (i >= 0)
-		return l->of[i].label;
-	if (l->n == NETNS_CACHED)
-		return LABEL_OTHER;
+	if (found || l->n == NETNS_CACHED)
+		return found;
 	if (!l->named || !netns_name(inode, name))
 		snprintf(name, sizeof(name), "%u", inode);
-	i = l->n++;
-	l->of[i].inode = inode;
-	l->of[i].label = labels_index(&m->series.netns, name);
-	l->of[i].generation = 0;
-	return l->of[i].label;
+	found = &l->of[l->n++];
+	*found = (struct netns_label){ inode, labels_index(&m->series.netns, name), 0 };
+	return found;
 }
 
 /* A name may have come or gone, and the kernel reuses inode numbers. */
@@ -249,22 +246,9 @@ static void take_state(struct tracked *c, const struct algorithm *a, struct metr
 	c->mode = metric_series_mode(series, a, e->mode);
 }
 
-static void take_fields(struct metric_series *s, const struct algorithm *a,
-			const struct bbr_event *e)
-{
-	for (const struct field *f = a->fields; f < metric_fields_end(a); f++) {
-		const struct om_bounds *bounds = field_metric_bounds(f);
-		struct field_counts *counts = bounds ? metric_series_field(s, f) : NULL;
-		double value;
-
-		if (counts && field_metric_value(f, e, &value))
-			om_observe(&counts->samples, bounds, value);
-	}
-}
-
 static void take_ack(struct metric_series *s, const struct algorithm *a, const struct bbr_event *e)
 {
-	double pacing_bps = event_pacing_bps(e);
+	double pacing_bps = event_pacing_bps(e), value;
 
 	if (e->rtt_us != BBR_RTT_NONE && e->min_rtt_us != BBR_RTT_NONE && e->min_rtt_us)
 		om_observe(&s->rtt, &rtt_bounds, (double)e->rtt_us / e->min_rtt_us);
@@ -272,7 +256,13 @@ static void take_ack(struct metric_series *s, const struct algorithm *a, const s
 		om_observe(&s->bw, &rate_bounds, event_bytes_per_s(e, e->bw));
 	if (!isnan(pacing_bps))
 		om_observe(&s->pacing, &rate_bounds, pacing_bps / 8);
-	take_fields(s, a, e);
+	for (const struct field *f = a->fields; f < metric_fields_end(a); f++) {
+		const struct om_bounds *bounds = field_metric_bounds(f);
+		struct field_counts *counts = bounds ? metric_series_field(s, f) : NULL;
+
+		if (counts && field_metric_value(f, e, &value))
+			om_observe(&counts->samples, bounds, value);
+	}
 }
 
 /* Counts a finding that was over before a sample had it: only the mode's reason tells of it. */
@@ -340,22 +330,21 @@ void metrics_note(struct metrics *m, const struct origin *origin, const struct b
 {
 	const struct conn_key tuple = conn_key_of_tuple(e);
 	const char *profile = origin_profile(origin, e);
+	struct netns_label *netns = netns_of(m, e->netns);
 	struct metric_series *series =
 		metric_series_get(&m->series, origin->algorithm, origin->name,
-				  profile ? profile : "", netns_label(m, e->netns));
+				  profile ? profile : "", netns ? netns->label : LABEL_OTHER);
 	struct tracked *c = known(m, &tuple, series, e);
 	struct totals started;
-	int netns;
 
 	if (!c)
 		c = add(m, &tuple, origin->algorithm, series, e);
 	if (!c || c->ended)
 		return;
 	if (e->kind == BBR_EV_STATE) {
-		netns = find_netns(&m->netns, e->netns);
 		c->generation = m->generation;
-		if (netns >= 0)
-			m->netns.of[netns].generation = m->generation;
+		if (netns)
+			netns->generation = m->generation;
 	} else {
 		c->has_events = true;
 	}
@@ -409,10 +398,10 @@ void metrics_note_socket(struct metrics *m, const struct origin *origin,
 	note_limits(m, c, snap);
 }
 
-static bool is_lost(const struct metrics *m, const struct tracked *c, bool complete)
+static bool is_lost(struct metrics *m, const struct tracked *c, bool complete)
 {
-	int netns = find_netns(&m->netns, c->tuple.netns);
-	bool was_read = netns >= 0 && m->netns.of[netns].generation == m->generation;
+	const struct netns_label *netns = find_netns(&m->netns, c->tuple.netns);
+	bool was_read = netns && netns->generation == m->generation;
 	__u64 silence_ns = c->has_events ? SILENT_NS : 0;
 
 	if (c->generation == m->generation)

@@ -162,7 +162,7 @@ void metric_groups_free(struct metric_groups *all);
 struct netns_labels {
 	bool named; /* by /run/netns; not in a recording, whose namespaces are another machine's */
 	int n;
-	struct {
+	struct netns_label {
 		__u32 inode;
 		int label;
 		__u32 generation; /* of the last reading that found a connection in it */

@@ -21,19 +21,6 @@ struct instance_rules {
 	__u64 unknown;
 };
 
-static void open_rules(struct instance_rules *rules, const struct instance *inst)
-{
-	struct bbr_rule rule;
-
-	/* Rules that bbrctl did not write have no numbers and are left out. */
-	if (rule_lookup_open(&rules->lookup, inst))
-		rule_lookup_close(&rules->lookup);
-	rules->profiles = instance_profile_names_map(inst);
-	for (__u32 i = 0; rules->lookup.fd >= 0 && i < rules->lookup.n && i < RULES_TOLD; i++)
-		if (!rule_lookup_get(&rules->lookup, i, &rule))
-			rules->profile[i] = rule.profile;
-}
-
 void rule_counts_free(struct rule_counts *r)
 {
 	for (int i = 0; i < r->n; i++) {
@@ -49,6 +36,7 @@ void rule_counts_free(struct rule_counts *r)
 
 int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 {
+	struct bbr_rule rule;
 	int n;
 
 	rule_counts_free(r);
@@ -57,12 +45,22 @@ int rule_counts_begin(struct rule_counts *r, const struct value_list *names)
 		return n;
 	r->rules = mem_new(n, sizeof(*r->rules));
 	for (int i = 0; i < n; i++) {
+		const struct instance *inst = &r->instances[r->n];
+		struct instance_rules *rules = &r->rules[r->n];
+
 		if (!names_have(names, r->instances[i].name))
 			continue;
-		r->instances[r->n] = r->instances[i];
-		if (r->instances[r->n].supported)
-			open_rules(&r->rules[r->n], &r->instances[r->n]);
-		r->n++;
+		r->instances[r->n++] = r->instances[i];
+		if (!inst->supported)
+			continue;
+		/* Rules that bbrctl did not write have no numbers and are left out. */
+		if (rule_lookup_open(&rules->lookup, inst))
+			rule_lookup_close(&rules->lookup);
+		rules->profiles = instance_profile_names_map(inst);
+		for (__u32 k = 0; rules->lookup.fd >= 0 && k < rules->lookup.n && k < RULES_TOLD;
+		     k++)
+			if (!rule_lookup_get(&rules->lookup, k, &rule))
+				rules->profile[k] = rule.profile;
 	}
 	return 0;
 }

@@ -270,18 +270,6 @@ static bool read_users(struct reader *r, const yaml_node_t *key, const yaml_node
 	       (r->w->n_users || refuse(r, key, "%s names no user", text(key)));
 }
 
-static bool read_root(struct reader *r)
-{
-	static const struct key keys[] = {
-		{ "tls_server_config", read_tls },
-		{ "basic_auth_users", read_users },
-		{ NULL, refuse_key },
-	};
-	const yaml_node_t *root = yaml_document_get_root_node(&r->document);
-
-	return !root || read_map(r, root, keys);
-}
-
 static bool refuse_syntax(const struct reader *r, const yaml_parser_t *parser)
 {
 	err("--web-config %s: line %zu: %s", r->w->files[WEB_CONFIG].path,
@@ -292,14 +280,21 @@ static bool refuse_syntax(const struct reader *r, const yaml_parser_t *parser)
 /* Documents of one file: the second would not be read, so there must be none. */
 static bool parse(struct reader *r, yaml_parser_t *parser)
 {
+	static const struct key keys[] = {
+		{ "tls_server_config", read_tls },
+		{ "basic_auth_users", read_users },
+		{ NULL, refuse_key },
+	};
 	yaml_document_t next AUTO(yaml_document_delete) = {};
+	const yaml_node_t *root;
 
 	if (!yaml_parser_load(parser, &r->document))
 		return refuse_syntax(r, parser);
-	if (!read_root(r))
-		return false;
-	if (!yaml_document_get_root_node(&r->document))
+	root = yaml_document_get_root_node(&r->document);
+	if (!root)
 		return true;
+	if (!read_map(r, root, keys))
+		return false;
 	if (!yaml_parser_load(parser, &next))
 		return refuse_syntax(r, parser);
 	return !yaml_document_get_root_node(&next) ||
