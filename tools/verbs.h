@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The verbs of bbrmon, and what all of them share.
- */
+/* The verbs of bbrmon, and what all of them share. */
 #ifndef TOOLS_VERBS_H
 #define TOOLS_VERBS_H
 

@@ -29,35 +29,25 @@
 #define REST_NS (10 * NS_PER_MS)
 #define REST_RING (1 << 20)
 
-static int check_record(struct monitor *m, const void *record, size_t size)
-{
-	const struct bbr_event *e = record;
-
-	switch (event_check(record, size)) {
-	case EVENT_OK:
-		return 0;
-	case EVENT_OTHER_MAJOR:
-		err("cannot read events: they have ABI %u, this tool has ABI %u", e->major,
-		    BBR_ABI_MAJOR);
-		remedy("use the tools of the version that loaded the instance");
-		break;
-	case EVENT_SHORT:
-		err("cannot read events: a record of %zu bytes is not an event", size);
-		break;
-	}
-	m->error = EXIT_REFUSED;
-	return -EPROTO;
-}
-
 int monitor_take_record(void *ctx, void *record, size_t size)
 {
+	const enum event_error bad = event_check(record, size);
 	struct monitor *m = ctx;
 	struct subscription *s = m->subs;
 	struct bbr_event e;
 	bool wanted, more;
 
-	if (check_record(m, record, size))
+	if (bad == EVENT_OTHER_MAJOR) {
+		err("cannot read events: they have ABI %u, this tool has ABI %u",
+		    ((const struct bbr_event *)record)->major, BBR_ABI_MAJOR);
+		remedy("use the tools of the version that loaded the instance");
+	} else if (bad) {
+		err("cannot read events: a record of %zu bytes is not an event", size);
+	}
+	if (bad) {
+		m->error = EXIT_REFUSED;
 		return -EPROTO;
+	}
 	event_copy(&e, record);
 	while (s < m->subs + m->n_subs && s->origin.id != e.tag)
 		s++;

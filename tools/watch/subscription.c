@@ -318,9 +318,14 @@ void subscription_close(struct subscription *s, struct counters *total)
 
 #define TABLE_SIZE (GUARDED_MAX * sizeof(struct guarded))
 
-static void release_slots(const struct guarded *g, struct bbr_watch *watch, int rings_fd)
+/* Opens the maps by id, only now: if they are gone, there is nothing to give back. */
+static void release(const struct guarded *g)
 {
-	for (int slot = 0; slot < BBR_SUBSCRIBERS; slot++) {
+	struct instance inst = { .watch_id = g->watch_id };
+	int rings_fd AUTO_CLOSE = instance_map(g->rings_id);
+	struct bbr_watch *watch = rings_fd < 0 ? NULL : instance_watch_map(&inst);
+
+	for (int slot = 0; watch && slot < BBR_SUBSCRIBERS; slot++) {
 		struct bbr_subscriber *sub = &watch->sub[slot];
 		__u64 owner = __atomic_load_n(&sub->owner, __ATOMIC_ACQUIRE);
 
@@ -330,19 +335,8 @@ static void release_slots(const struct guarded *g, struct bbr_watch *watch, int 
 		if (slot_take(sub, owner, slot_new_owner()))
 			slot_release(watch, slot, rings_fd);
 	}
-}
-
-/* Opens the maps by id, only now: if they are gone, there is nothing to give back. */
-static void release(const struct guarded *g)
-{
-	struct instance inst = { .watch_id = g->watch_id };
-	int rings_fd AUTO_CLOSE = instance_map(g->rings_id);
-	struct bbr_watch *watch = rings_fd < 0 ? NULL : instance_watch_map(&inst);
-
-	if (!watch)
-		return;
-	release_slots(g, watch, rings_fd);
-	instance_watch_unmap(watch);
+	if (watch)
+		instance_watch_unmap(watch);
 }
 
 static void guard(const struct guarded *table, int pipe)
@@ -370,31 +364,27 @@ static void guard(const struct guarded *table, int pipe)
 
 int guardian_start(struct guardian *g)
 {
-	int fds[2], error;
+	int fds[2] = { -1, -1 }, error = 0;
 
 	g->table =
 		mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (g->table == MAP_FAILED)
 		return -errno;
-	if (pipe2(fds, O_CLOEXEC)) {
-		error = errno;
-		munmap(g->table, TABLE_SIZE);
-		return -error;
-	}
-	g->pid = fork();
+	g->pid = pipe2(fds, O_CLOEXEC) ? -1 : fork();
+	if (g->pid < 0)
+		error = -errno;
 	if (!g->pid) {
 		close(fds[1]);
 		guard(g->table, fds[0]);
 		_exit(0);
 	}
-	error = errno;
 	close(fds[0]);
 	g->pipe = fds[1];
-	if (g->pid > 0)
-		return 0;
-	close(g->pipe);
-	munmap(g->table, TABLE_SIZE);
-	return -error;
+	if (error) {
+		close(g->pipe);
+		munmap(g->table, TABLE_SIZE);
+	}
+	return error;
 }
 
 void guardian_end(struct guardian *g)
