@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The connections of a window, and readings of them from what the kernel and BBR say.
- */
+/* The connections of a window, and readings of them from what the kernel and BBR say. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sys/mman.h>
 
@@ -75,20 +72,12 @@ static enum why_mode mode_of(const struct algorithm *a, const struct bbr_event *
 	return strcmp(name, "PROBE_RTT") ? WHY_MODE_OTHER : WHY_MODE_PROBE_RTT;
 }
 
-/* Version 1 also says at which rate. */
-static void set_policer(struct why_reading *r, const struct algorithm *a, const struct bbr_event *e)
-{
-	const struct field *f = finding_field(a, 0), *rate = field_find(a, "lt_bw_bps");
-	__u64 bps;
-
-	r->is_policed = f && !strcmp(f->key, "policer") && finding_is_made(f, e);
-	if (r->is_policed && rate && field_value(rate, e, &bps))
-		r->policer_rate = bps / 8;
-}
-
 void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
 			  const struct bbr_event *e)
 {
+	const struct field *policer = finding_field(a, 0), *rate = field_find(a, "lt_bw_bps");
+	__u64 bps;
+
 	*r = (struct why_reading){
 		.time_ns = e->time_ns,
 		.bytes_acked = e->bytes_acked,
@@ -106,14 +95,17 @@ void why_reading_of_event(struct why_reading *r, const struct algorithm *a,
 		.ca_state = e->ca_state,
 		.mode = mode_of(a, e),
 		/* Version 1 heeds no losses but those that look like a policer's. */
-		.reacts_to_losses = !field_find(a, "lt_bw_bps"),
+		.reacts_to_losses = !rate,
 		.bw = event_bytes_per_s(e, e->bw),
 		.cwnd_gain = e->cwnd_gain,
 		.socket_bound = WHY_NO_RATE,
 		.profile_bound = WHY_NO_RATE,
 		.is_app_limited = e->flags & BBR_F_APP_LIMITED,
 	};
-	set_policer(r, a, e);
+	r->is_policed = policer && !strcmp(policer->key, "policer") && finding_is_made(policer, e);
+	/* Version 1 also says at which rate. */
+	if (r->is_policed && rate && field_value(rate, e, &bps))
+		r->policer_rate = bps / 8;
 }
 
 /* ---- the kernel */
@@ -157,10 +149,9 @@ void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr)
 /* ---- bounds of profiles */
 
 struct bounded_instance {
-	__u32 map_id;
-	const struct algorithm *algorithm; /* NULL: its parameters cannot be read */
-	const struct bbr_profiles_head *params; /* mapped */
-	size_t params_size, mapped;
+	struct instance inst;
+	const struct bbr_profiles_head *params; /* mapped; NULL: they cannot be read */
+	size_t size;
 };
 
 /* Bytes per second of a parameter in bits; 0: it is off, or there is none. */
@@ -187,23 +178,16 @@ __u64 bound_of_params(const struct algorithm *a, const __u32 *params, size_t n)
 	return bound ? bound : WHY_NO_RATE;
 }
 
-static void map_params(struct bounded_instance *b, const struct instance *inst)
+static void map_params(struct bounded_instance *b)
 {
-	size_t size =
-		sizeof(struct bbr_profiles_head) + 2ull * BBR_PROFILES * inst->abi.params_size;
-	int fd = instance_map(inst->params_id);
+	int fd AUTO_CLOSE = instance_map(b->inst.params_id);
 	void *p;
 
 	if (fd < 0)
 		return;
-	p = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
-	if (p == MAP_FAILED)
-		return;
-	b->algorithm = inst->algorithm;
-	b->params = p;
-	b->params_size = inst->abi.params_size;
-	b->mapped = size;
+	b->size = sizeof(*b->params) + 2ull * BBR_PROFILES * b->inst.abi.params_size;
+	p = mmap(NULL, b->size, PROT_READ, MAP_SHARED, fd, 0);
+	b->params = p == MAP_FAILED ? NULL : p;
 }
 
 /* An instance that cannot be read is added, too, so that it is tried once. */
@@ -213,10 +197,13 @@ static struct bounded_instance *add_instance(struct profile_bounds *b, __u32 map
 	struct instance *list AUTO_FREE = NULL;
 	int n = instance_list_alive(&list);
 
-	*added = (struct bounded_instance){ .map_id = map_id };
-	for (int i = 0; i < n; i++)
-		if (list[i].map_id == map_id && list[i].supported)
-			map_params(added, &list[i]);
+	*added = (struct bounded_instance){ .inst.map_id = map_id };
+	for (int i = 0; i < n; i++) {
+		if (list[i].map_id != map_id || !list[i].supported)
+			continue;
+		added->inst = list[i];
+		map_params(added);
+	}
 	return added;
 }
 
@@ -226,15 +213,15 @@ __u64 profile_bound(struct profile_bounds *b, __u32 map_id, unsigned int profile
 	size_t n, bank;
 
 	for (unsigned int i = 0; i < b->n; i++)
-		if (b->list[i].map_id == map_id)
+		if (b->list[i].inst.map_id == map_id)
 			found = &b->list[i];
 	if (!found)
 		found = add_instance(b, map_id);
 	if (!found->params || profile >= BBR_PROFILES)
 		return WHY_NO_RATE;
 	bank = 2 * profile + (found->params->gen[profile] & 1);
-	n = found->params_size;
-	return bound_of_params(found->algorithm,
+	n = found->inst.abi.params_size;
+	return bound_of_params(found->inst.algorithm,
 			       (const __u32 *)((const char *)(found->params + 1) + bank * n),
 			       n / sizeof(__u32));
 }
@@ -243,7 +230,7 @@ void profile_bounds_free(struct profile_bounds *b)
 {
 	for (unsigned int i = 0; i < b->n; i++)
 		if (b->list[i].params)
-			munmap((void *)b->list[i].params, b->list[i].mapped);
+			munmap((void *)b->list[i].params, b->list[i].size);
 	free(b->list);
 	memset(b, 0, sizeof(*b));
 }

@@ -10,13 +10,10 @@
 
 #include "bpf_bbr/profiles.h"
 #include "bpf_bbr/why.h"
-#include "cli/options.h"
 #include "event/conn_map.h"
 #include "filter/filter.h"
 #include "judge.h"
 #include "snapshot/grouping.h"
-#include "sockets/sockets.h"
-#include "stream/event_source.h"
 
 /*
  * What the kernel counts of every established TCP socket, read at once. A handler returns false to
@@ -38,9 +35,7 @@ int kernel_counts_read(struct kernel_counts *k, const char *netns, why_socket_ha
 		       void *ctx);
 void kernel_counts_close(struct kernel_counts *k);
 
-/*
- * What the CPUs did since they were read the first time.
- */
+/* What the CPUs did since they were read the first time. */
 struct cpu_times {
 	__u64 all, idle, softirq, stolen; /* ticks of /proc/stat */
 	__u64 drops, squeezes; /* of /proc/net/softnet_stat */
@@ -110,9 +105,7 @@ extern const struct algorithm why_no_bbr;
 /* Adds what BBR knows to what the socket says. */
 void why_reading_merge(struct why_reading *r, const struct why_reading *of_bbr);
 
-/*
- * The bounds that the profiles of instances set on the pacing rates of their connections.
- */
+/* The bounds that the profiles of instances set on the pacing rates of their connections. */
 struct profile_bounds {
 	struct bounded_instance *list;
 	unsigned int n;
@@ -125,9 +118,7 @@ void profile_bounds_free(struct profile_bounds *b);
 /* The same from the algorithm's parameters alone, for tests. */
 __u64 bound_of_params(const struct algorithm *a, const __u32 *params, size_t n);
 
-/*
- * The answers of all connections, and their sums by what they have in common.
- */
+/* The answers of all connections, and their sums by what they have in common. */
 
 /* A connection, and what its answer follows from: its sentences take nine kilobytes. */
 struct why_result {

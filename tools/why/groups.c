@@ -104,33 +104,6 @@ static int by_group_rate(const void *a, const void *b, UNUSED void *ctx)
 	return x->rate < y->rate ? 1 : -(x->rate > y->rate);
 }
 
-static void add_most(struct why_group *g, int cause, double ns, const struct why_result *r)
-{
-	if (ns > g->most[cause]) {
-		g->most[cause] = ns;
-		g->example[cause] = r;
-	}
-}
-
-static void add_result(struct why_group *g, const struct why_result *r)
-{
-	double time = why_window_ns(&r->connection->window);
-
-	g->connections++;
-	if (why_window_is_idle(&r->connection->window)) {
-		g->idle++;
-		return;
-	}
-	g->rate += why_window_rate(&r->connection->window);
-	g->ns += time;
-	for (int i = 0; i < WHY_CAUSES; i++) {
-		double ns = r->shares[i] * time;
-
-		g->cause_ns[i] += ns;
-		add_most(g, i, ns, r);
-	}
-}
-
 static void add_group(void *to, const void *from)
 {
 	const struct why_group *g = from;
@@ -142,8 +115,27 @@ static void add_group(void *to, const void *from)
 	sum->ns += g->ns;
 	for (int i = 0; i < WHY_CAUSES; i++) {
 		sum->cause_ns[i] += g->cause_ns[i];
-		add_most(sum, i, g->most[i], g->example[i]);
+		if (g->most[i] > sum->most[i]) {
+			sum->most[i] = g->most[i];
+			sum->example[i] = g->example[i];
+		}
 	}
+}
+
+static void add_result(struct why_group *g, const struct why_result *r)
+{
+	const struct why_window *w = &r->connection->window;
+	struct why_group one = { .connections = 1, .idle = why_window_is_idle(w) };
+
+	if (!one.idle) {
+		one.rate = why_window_rate(w);
+		one.ns = why_window_ns(w);
+	}
+	for (int i = 0; i < WHY_CAUSES; i++) {
+		one.cause_ns[i] = one.most[i] = r->shares[i] * one.ns;
+		one.example[i] = r;
+	}
+	add_group(g, &one);
 }
 
 void why_groups_make(struct groups *g, const struct why_results *r, struct grouping *grouping,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/err.h"
 #include "cli/units.h"
 #include "judge.h"
 #include "kernel/clock.h"
@@ -182,8 +182,6 @@ static void note_state(struct why_window *w, const struct why_reading *r)
 		w->bw = r->bw;
 	if (r->is_policed)
 		w->policer_rate = r->policer_rate;
-	if (r->inflight > w->most_inflight)
-		w->most_inflight = r->inflight;
 }
 
 void why_window_add(struct why_window *w, const struct why_reading *r)
@@ -342,53 +340,32 @@ void why_shares(const struct why_window *w, const struct why_cpu *cpu, double sh
 
 /* ---- words */
 
-struct text {
-	char *to;
-	size_t n;
-};
-
-static void add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct text *t, const char *fmt, ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vsnprintf(t->to + t->n, WHY_TEXT_LEN - t->n, fmt, args);
-	va_end(args);
-	t->n += n;
-	if (t->n >= WHY_TEXT_LEN)
-		t->n = WHY_TEXT_LEN - 1;
-}
-
-static void add_rate(struct text *t, const char *before, double bytes_per_s)
+static void add_rate(FILE *to, const char *before, double bytes_per_s)
 {
 	char rate[UNITS_LEN];
 
 	format_rate_ss(rate, sizeof(rate), 8 * bytes_per_s);
-	add(t, "%s%s", before, rate);
+	fprintf(to, "%s%s", before, rate);
 }
 
-static void add_rtt(struct text *t, const struct why_window *w)
+static void add_rtt(FILE *to, const struct why_window *w)
 {
-	if (!w->rtts || !w->min_rtt_us) {
-		add(t, "RTT not known");
-		return;
-	}
-	add(t, "RTT %.3g ms, minimum %.3g ms", why_window_rtt(w) / 1000, w->min_rtt_us / 1000.0);
+	if (w->rtts && w->min_rtt_us)
+		fprintf(to, "RTT %.3g ms, minimum %.3g ms", why_window_rtt(w) / 1000,
+			w->min_rtt_us / 1000.0);
+	else
+		fputs("RTT not known", to);
 }
 
-static void add_loss(struct text *t, const struct why_window *w)
+static void add_loss(FILE *to, const struct why_window *w)
 {
-	add(t, "%.2g %% of packets lost", 100 * why_window_loss(w));
+	fprintf(to, "%.2g %% of packets lost", 100 * why_window_loss(w));
 }
 
-/*
- * ---- the causes: each function says the sentence and the numbers, and returns what to do
- */
+/* ---- the causes: each function says the sentence and the numbers, and returns what to do */
 
 struct saying {
-	struct text sentence, numbers;
+	FILE *sentence, *numbers;
 	const struct why_cpu *cpu;
 	const struct why_neighbours *others;
 };
@@ -398,16 +375,17 @@ static const char *say_application(const struct why_window *w, struct saying *s)
 	bool is_idle = why_window_is_idle(w), is_redirected = is_idle && w->last.is_in_sockmap;
 
 	if (is_redirected)
-		add(&s->sentence, "TCP has nothing to send: the socket is in a sockmap, and what "
-				  "its BPF program redirects does not go through TCP, so there are "
-				  "no ACKs either.");
+		fprintf(s->sentence,
+			"TCP has nothing to send: the socket is in a sockmap, and what "
+			"its BPF program redirects does not go through TCP, so there are "
+			"no ACKs either.");
 	else
-		add(&s->sentence, is_idle ? "The application sends nothing." :
-					    "The application has nothing to send.");
+		fprintf(s->sentence, is_idle ? "The application sends nothing." :
+					       "The application has nothing to send.");
 	if (w->last.has_socket)
-		add(&s->numbers, "%.0f %% of the time all was ACKed; ",
-		    100 * w->idle_ns / why_window_ns(w));
-	add_rate(&s->numbers, "rate ", why_window_rate(w));
+		fprintf(s->numbers, "%.0f %% of the time all was ACKed; ",
+			100 * w->idle_ns / why_window_ns(w));
+	add_rate(s->numbers, "rate ", why_window_rate(w));
 	if (is_redirected)
 		return "Measure where the data goes. bpftool map show (sockmap, sockhash) and "
 		       "bpftool prog show (sk_msg, sk_skb) list the programs that redirect it.";
@@ -416,26 +394,27 @@ static const char *say_application(const struct why_window *w, struct saying *s)
 
 static const char *say_receiver(const struct why_window *w, struct saying *s)
 {
-	add(&s->numbers,
-	    "window %u to %u bytes, %u in flight; the kernel counts %.0f %% rwnd_limited; ",
-	    w->least_window, w->most_window, w->last.unacked, 100 * w->rwnd_ns / why_window_ns(w));
-	add_rtt(&s->numbers, w);
+	fprintf(s->numbers,
+		"window %u to %u bytes, %u in flight; the kernel counts %.0f %% rwnd_limited; ",
+		w->least_window, w->most_window, w->last.unacked,
+		100 * w->rwnd_ns / why_window_ns(w));
+	add_rtt(s->numbers, w);
 	if (w->least_window < w->last.mss) {
-		add(&s->sentence,
-		    "The receiver's window closes: its application reads too slowly.");
+		fprintf(s->sentence,
+			"The receiver's window closes: its application reads too slowly.");
 		return "Let the receiving application read faster.";
 	}
-	add(&s->sentence, "The receiver's window is full: it allows no more data in flight.");
+	fprintf(s->sentence, "The receiver's window is full: it allows no more data in flight.");
 	return "On the receiver: raise net.ipv4.tcp_rmem, or remove SO_RCVBUF or TCP_WINDOW_CLAMP.";
 }
 
 static const char *say_send_buffer(const struct why_window *w, struct saying *s)
 {
-	add(&s->sentence, "The send buffer is too small: all that it holds is in flight.");
-	add(&s->numbers,
-	    "buffer %u bytes, %u in flight; the kernel counts %.0f %% sndbuf_limited; ",
-	    w->last.sndbuf, w->last.unacked, 100 * w->sndbuf_ns / why_window_ns(w));
-	add_rtt(&s->numbers, w);
+	fprintf(s->sentence, "The send buffer is too small: all that it holds is in flight.");
+	fprintf(s->numbers,
+		"buffer %u bytes, %u in flight; the kernel counts %.0f %% sndbuf_limited; ",
+		w->last.sndbuf, w->last.unacked, 100 * w->sndbuf_ns / why_window_ns(w));
+	add_rtt(s->numbers, w);
 	return "Remove SO_SNDBUF from the application, or raise net.ipv4.tcp_wmem.";
 }
 
@@ -443,14 +422,14 @@ static const char *say_cwnd(const struct why_window *w, struct saying *s)
 {
 	const struct why_reading *r = &w->last;
 
-	add(&s->numbers, "cwnd %u, %u in flight; ", r->cwnd, r->inflight);
-	add_rtt(&s->numbers, w);
+	fprintf(s->numbers, "cwnd %u, %u in flight; ", r->cwnd, r->inflight);
+	add_rtt(s->numbers, w);
 	if (r->has_socket && r->cwnd_clamp <= r->cwnd) {
-		add(&s->sentence,
-		    "The route's bound on the congestion window (cwnd lock) limits it.");
+		fprintf(s->sentence,
+			"The route's bound on the congestion window (cwnd lock) limits it.");
 		return "Remove `cwnd` from the route: ip route show.";
 	}
-	add(&s->sentence, "The congestion window is full, and the path has no queue.");
+	fprintf(s->sentence, "The congestion window is full, and the path has no queue.");
 	return "With BBR: raise cwnd_gain or max_cwnd (bbrctl set). Otherwise: the window grows "
 	       "with time.";
 }
@@ -459,24 +438,24 @@ static const char *say_pacing(const struct why_window *w, struct saying *s)
 {
 	const struct why_reading *r = &w->last;
 
-	add_rate(&s->numbers, "bound ", why_bound(r));
-	add_rate(&s->numbers, ", rate ", why_window_rate(w));
+	add_rate(s->numbers, "bound ", why_bound(r));
+	add_rate(s->numbers, ", rate ", why_window_rate(w));
 	if (r->socket_bound <= r->profile_bound) {
-		add(&s->sentence, "SO_MAX_PACING_RATE bounds its rate.");
+		fprintf(s->sentence, "SO_MAX_PACING_RATE bounds its rate.");
 		return "Raise SO_MAX_PACING_RATE in the application.";
 	}
-	add(&s->sentence, "Its profile's max_pacing_rate or pacing_rate bounds its rate.");
+	fprintf(s->sentence, "Its profile's max_pacing_rate or pacing_rate bounds its rate.");
 	return "Raise max_pacing_rate or pacing_rate of its profile (bbrctl set); 0bit turns it "
 	       "off.";
 }
 
 static const char *say_policer(const struct why_window *w, struct saying *s)
 {
-	add(&s->sentence, "A policer on the path drops what is above its rate.");
-	add_rate(&s->numbers, "policer's rate ", w->policer_rate);
-	add_rate(&s->numbers, ", rate ", why_window_rate(w));
-	add(&s->numbers, ", ");
-	add_loss(&s->numbers, w);
+	fprintf(s->sentence, "A policer on the path drops what is above its rate.");
+	add_rate(s->numbers, "policer's rate ", w->policer_rate);
+	add_rate(s->numbers, ", rate ", why_window_rate(w));
+	fprintf(s->numbers, ", ");
+	add_loss(s->numbers, w);
 	return "Ask the provider for a higher rate, or for a shaper in place of the policer.";
 }
 
@@ -485,22 +464,23 @@ static const char *say_losses(const struct why_window *w, struct saying *s)
 	double loss = why_window_loss(w);
 	double cubic = why_cubic_rate(loss, why_window_rtt(w), w->last.mss);
 
-	add(&s->sentence, path_cause(w) == WHY_QUEUE ?
-				  "A queue on the path overflows, and packets are lost." :
-				  "Packets are lost without a queue on the path.");
+	fprintf(s->sentence, path_cause(w) == WHY_QUEUE ?
+				     "A queue on the path overflows, and packets are lost." :
+				     "Packets are lost without a queue on the path.");
 	if (w->policed_lost)
-		add(&s->sentence, " BBR took that for a policer, but losses continue at its rate.");
+		fprintf(s->sentence,
+			" BBR took that for a policer, but losses continue at its rate.");
 	else if (!w->last.reacts_to_losses)
-		add(&s->sentence, " BBR version 1 does not slow down for losses.");
-	add_loss(&s->numbers, w);
-	add_rate(&s->numbers, ", rate ", why_window_rate(w));
+		fprintf(s->sentence, " BBR version 1 does not slow down for losses.");
+	add_loss(s->numbers, w);
+	add_rate(s->numbers, ", rate ", why_window_rate(w));
 	if (cubic > 0)
-		add_rate(&s->numbers, "; CUBIC would get at most ", cubic);
+		add_rate(s->numbers, "; CUBIC would get at most ", cubic);
 	if (w->last.mode != WHY_MODE_NONE && !w->last.reacts_to_losses)
-		add(&s->numbers, "; BBR version 3 would %s",
-		    loss > BBR3_LOSS ? "slow down" : "not slow down");
-	add(&s->numbers, "; ");
-	add_rtt(&s->numbers, w);
+		fprintf(s->numbers, "; BBR version 3 would %s",
+			loss > BBR3_LOSS ? "slow down" : "not slow down");
+	fprintf(s->numbers, "; ");
+	add_rtt(s->numbers, w);
 	if (w->last.reacts_to_losses)
 		return "Look for a bad link. BBR version 1 does not slow down for losses: try it.";
 	return "Look for a bad link or a small buffer on the path: each loss costs a "
@@ -509,89 +489,83 @@ static const char *say_losses(const struct why_window *w, struct saying *s)
 
 static const char *say_probe_rtt(const struct why_window *w, struct saying *s)
 {
-	add(&s->sentence, "BBR keeps few packets in flight to measure the minimum RTT.");
-	add(&s->numbers, "%.2g %% of the time; ", 100 * w->ns[WHY_PROBE_RTT] / why_window_ns(w));
-	add_rtt(&s->numbers, w);
+	fprintf(s->sentence, "BBR keeps few packets in flight to measure the minimum RTT.");
+	fprintf(s->numbers, "%.2g %% of the time; ", 100 * w->ns[WHY_PROBE_RTT] / why_window_ns(w));
+	add_rtt(s->numbers, w);
 	return "If it matters: probe less often (min_rtt_win or probe_rtt_win) or shorter.";
 }
 
 static const char *say_startup(const struct why_window *w, struct saying *s)
 {
-	add(&s->sentence, "The connection is still starting: its rate grows each round trip.");
-	add_rate(&s->numbers, "rate ", why_window_rate(w));
-	add(&s->numbers, ", cwnd %u", w->last.cwnd);
+	fprintf(s->sentence, "The connection is still starting: its rate grows each round trip.");
+	add_rate(s->numbers, "rate ", why_window_rate(w));
+	fprintf(s->numbers, ", cwnd %u", w->last.cwnd);
 	return "Nothing, if it is young. Keep connections open for several transfers.";
 }
 
-static const char *say_cpu(const struct why_window *w, struct saying *s)
+static const char *say_cpu(UNUSED const struct why_window *w, struct saying *s)
 {
 	const struct why_cpu *cpu = s->cpu;
 
-	(void)w;
-	add(&s->sentence, "CPU %u of this machine, which processes its ACKs, is fully busy.",
-	    cpu->number);
-	add(&s->numbers,
-	    "busy %.0f %%, softirq %.0f %%, stolen %.0f %%; packets were deferred %llu times "
-	    "(time_squeeze), %llu were dropped from the backlog",
-	    100 * cpu->busy, 100 * cpu->softirq, 100 * cpu->stolen,
-	    (unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
+	fprintf(s->sentence, "CPU %u of this machine, which processes its ACKs, is fully busy.",
+		cpu->number);
+	fprintf(s->numbers,
+		"busy %.0f %%, softirq %.0f %%, stolen %.0f %%; packets were deferred %llu times "
+		"(time_squeeze), %llu were dropped from the backlog",
+		100 * cpu->busy, 100 * cpu->softirq, 100 * cpu->stolen,
+		(unsigned long long)cpu->squeezes, (unsigned long long)cpu->drops);
 	return "Spread packets over more CPUs (RSS, RPS), turn on GRO, or use fewer packets (TSO).";
-}
-
-/* True if the RTT is longer than one BBR alone would make it. */
-static bool is_above_own(const struct why_window *w)
-{
-	return w->bw && w->last.cwnd_gain &&
-	       why_window_rtt(w) > QUEUE_MARGIN * w->last.cwnd_gain / 256.0 * w->min_rtt_us;
 }
 
 static const char *say_queue(const struct why_window *w, struct saying *s)
 {
 	const struct why_neighbours *others = s->others;
+	double own_rtt = QUEUE_MARGIN * w->last.cwnd_gain / 256.0 * w->min_rtt_us;
 
-	add(&s->sentence, "The path has a queue: the RTT is %.2g times its minimum.",
-	    why_window_rtt(w) / w->min_rtt_us);
-	if (is_above_own(w))
-		add(&s->sentence, " Other connections fill it: BBR alone would keep it shorter.");
+	fprintf(s->sentence, "The path has a queue: the RTT is %.2g times its minimum.",
+		why_window_rtt(w) / w->min_rtt_us);
+	if (w->bw && w->last.cwnd_gain && why_window_rtt(w) > own_rtt)
+		fprintf(s->sentence,
+			" Other connections fill it: BBR alone would keep it shorter.");
 	else if (others->n)
-		add(&s->sentence,
-		    " This connection fills it, or others do, such as %u of this machine.",
-		    others->n);
+		fprintf(s->sentence,
+			" This connection fills it, or others do, such as %u of this machine.",
+			others->n);
 	else
-		add(&s->sentence,
-		    " This connection fills it, or others do that this machine cannot see.");
-	add_rtt(&s->numbers, w);
-	add_rate(&s->numbers, "; rate ", why_window_rate(w));
+		fprintf(s->sentence,
+			" This connection fills it, or others do that this machine cannot see.");
+	add_rtt(s->numbers, w);
+	add_rate(s->numbers, "; rate ", why_window_rate(w));
 	if (others->n)
-		add_rate(&s->numbers, "; the others of this machine to the same prefix ",
+		add_rate(s->numbers, "; the others of this machine to the same prefix ",
 			 others->rate);
 	return "A fair queue at the bottleneck (fq_codel, cake), or BBR for the connections that "
 	       "fill it.";
 }
 
-static void add_rates(struct text *numbers, const struct why_window *w)
+static void add_rates(FILE *numbers, const struct why_window *w)
 {
 	add_rate(numbers, "rate ", why_window_rate(w));
 	if (w->bw)
 		add_rate(numbers, ", bandwidth ", w->bw);
-	add(numbers, "; ");
+	fputs("; ", numbers);
 	add_rtt(numbers, w);
 }
 
 static const char *say_path(const struct why_window *w, struct saying *s)
 {
-	add(&s->sentence,
-	    w->bw ? "The path's bottleneck limits it: BBR sends at the rate that it measures." :
-		    "Only the rate of the path limits it, nothing on this machine.");
-	add_rates(&s->numbers, w);
+	fprintf(s->sentence,
+		w->bw ? "The path's bottleneck limits it: BBR sends at the rate that it measures." :
+			"Only the rate of the path limits it, nothing on this machine.");
+	add_rates(s->numbers, w);
 	return "Nothing on this machine: only a faster path helps.";
 }
 
 static const char *say_unknown(const struct why_window *w, struct saying *s)
 {
-	add(&s->sentence, "The path's bottleneck, the receiver's window, the send buffer or a "
-			  "bound on its pacing rate: a recording does not tell which.");
-	add_rates(&s->numbers, w);
+	fprintf(s->sentence, "The path's bottleneck, the receiver's window, the send buffer or a "
+			     "bound on its pacing rate: a recording does not tell which.");
+	add_rates(s->numbers, w);
 	return "Run bbrmon why without --read, while the connection is open.";
 }
 
@@ -637,16 +611,18 @@ void why_judge(const struct why_window *w, const struct why_cpu *cpu,
 	why_shares(w, cpu, shares);
 	for (int i = 0; i < WHY_CAUSES; i++) {
 		struct why_verdict *v = &answer->verdicts[answer->n];
-		struct saying s = { .sentence.to = v->sentence,
-				    .numbers.to = v->numbers,
-				    .cpu = cpu,
-				    .others = others };
+		struct saying s = { .cpu = cpu, .others = others };
 
 		if (shares[i] < (i == WHY_PROBE_RTT ? LEAST_PROBE_RTT : LEAST_SHARE))
 			continue;
 		v->cause = i;
 		v->share = shares[i];
+		/* A last byte stays 0, whatever is cut off. */
+		s.sentence = mem_need(fmemopen(v->sentence, sizeof(v->sentence) - 1, "w"));
+		s.numbers = mem_need(fmemopen(v->numbers, sizeof(v->numbers) - 1, "w"));
 		v->advice = causes[i].say(w, &s);
+		fclose(s.sentence);
+		fclose(s.numbers);
 		answer->n++;
 	}
 	qsort(answer->verdicts, answer->n, sizeof(*answer->verdicts), by_share);

@@ -84,7 +84,6 @@ struct why_window {
 	__u32 least_window, most_window; /* snd_wnd */
 	__u64 bw, policer_rate; /* the last that were known; 0: none */
 	__u64 policed_lost, policed_delivered; /* while it was policed */
-	__u32 most_inflight;
 };
 
 void why_window_begin(struct why_window *w);

@@ -45,19 +45,10 @@ static int load(struct why_bpf **program, char *log)
 	return error;
 }
 
-/* Loads it again, for the kernel's reasons. */
-static void explain(void)
-{
-	char *log AUTO_FREE = mem_new(1, LOG_SIZE);
-	struct why_bpf *program = NULL;
-
-	if (!load(&program, log))
-		why_bpf__destroy(program);
-	note("%s", log);
-}
-
 int kernel_counts_open(struct kernel_counts *k)
 {
+	struct why_bpf *again = NULL;
+	char *log AUTO_FREE = NULL;
 	int error;
 
 	memset(k, 0, sizeof(*k));
@@ -65,7 +56,11 @@ int kernel_counts_open(struct kernel_counts *k)
 	error = load(&k->program, NULL);
 	if (!error)
 		return EXIT_DONE;
-	explain();
+	/* Loads it again, for the kernel's reasons. */
+	log = mem_new(1, LOG_SIZE);
+	if (!load(&again, log))
+		why_bpf__destroy(again);
+	note("%s", log);
 	kernel_counts_close(k);
 	err_bpf(error, "the kernel refused the BPF program that reads what it counts of sockets");
 	remedy("-v shows the kernel's reasons");

@@ -2,7 +2,6 @@
 
 #include "address.h"
 #include "cli/json.h"
-#include "cli/text.h"
 #include "cli/units.h"
 #include "kernel/clock.h"
 #include "connection.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * bbrmon why: what limits each connection.
- */
+/* bbrmon why: what limits each connection. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,7 +16,8 @@
 #include "kernel/instance.h"
 #include "kernel/netns.h"
 #include "output_file.h"
-#include "recording/replay.h"
+#include "sockets/sockets.h"
+#include "stream/event_source.h"
 #include "verbs.h"
 
 #define FOR_DEFAULT_NS (5 * NS_PER_S)
@@ -87,18 +86,11 @@ static bool take_bbr(void *ctx, const struct origin *origin, const struct bbr_sn
 	return !is_interrupted();
 }
 
-static bool wants_socket(struct asking *a, const struct why_socket *s)
-{
-	struct origin origin = { .algorithm = &why_no_bbr };
-
-	memcpy(origin.name, s->name, sizeof(origin.name));
-	return filter_matches(&a->filter, &origin, &s->snap.event, &s->snap);
-}
-
 static bool take_counts(void *ctx, const struct why_socket *s)
 {
 	struct asking *a = ctx;
 	struct why_connection *c = find_or_add(a, s->snap.cookie);
+	struct origin origin = { .algorithm = &why_no_bbr };
 	struct why_reading r;
 
 	why_connection_note(c, s->name, &s->snap.event);
@@ -106,23 +98,13 @@ static bool take_counts(void *ctx, const struct why_socket *s)
 	if (s->snap.inode) /* a closed socket still sends for the process that had it */
 		c->inode = s->snap.inode;
 	why_reading_of_socket(&r, s);
+	memcpy(origin.name, s->name, sizeof(origin.name));
 	if (c->round == a->round)
 		why_reading_merge(&r, &c->of_bbr);
 	else
-		c->is_wanted |= wants_socket(a, s);
+		c->is_wanted |= filter_matches(&a->filter, &origin, &s->snap.event, &s->snap);
 	why_window_add(&c->window, &r);
 	return !is_interrupted();
-}
-
-static int read_once(struct asking *a)
-{
-	int ret;
-
-	a->round++;
-	ret = sockets_read(&a->sockets, a->netns, take_bbr, a);
-	if (!ret && !is_interrupted())
-		ret = kernel_counts_read(&a->counts, a->netns, take_counts, a);
-	return ret;
 }
 
 /*
@@ -149,7 +131,10 @@ static int follow(struct asking *a)
 
 	for (;;) {
 		began = now_ns();
-		ret = read_once(a);
+		a->round++;
+		ret = sockets_read(&a->sockets, a->netns, take_bbr, a);
+		if (!ret && !is_interrupted())
+			ret = kernel_counts_read(&a->counts, a->netns, take_counts, a);
 		now = now_ns();
 		if (ret || is_last || is_interrupted())
 			return ret;
@@ -292,20 +277,27 @@ static int check_names(const struct asking *a)
 	return EXIT_DONE;
 }
 
-/*
- * is_explained: it was said why nothing matches. Returns EXIT_NOTHING if a recording has nothing to
- * judge.
- */
-static int print_results(const struct asking *a, const struct why_results *r, bool is_explained)
+/* Returns an exit status. is_explained: it was said why nothing matches. */
+static int print_results(struct asking *a, const struct why_results *r, bool is_explained)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		if (a->json) {
-			why_print_json(stdout, &r->list[i]);
-			continue;
-		}
-		if (i)
+	struct groups g AUTO(groups_free) = {};
+	bool by = a->grouping.by;
+	size_t n;
+
+	if (by)
+		why_groups_make(&g, r, &a->grouping, a->largest ? a->largest : GROUPS_LARGEST);
+	n = by ? g.n : r->n;
+	for (size_t i = 0; i < n; i++) {
+		if (i && !a->json)
 			putchar('\n');
-		why_print_text(stdout, &r->list[i]);
+		if (by && a->json)
+			why_print_group_json(stdout, g.list[i], a->grouping.by);
+		else if (by)
+			why_print_group_text(stdout, g.list[i]);
+		else if (a->json)
+			why_print_json(stdout, &r->list[i]);
+		else
+			why_print_text(stdout, &r->list[i]);
 	}
 	if (r->idle)
 		err("%u idle connection%s not shown; --idle shows them", r->idle,
@@ -314,32 +306,11 @@ static int print_results(const struct asking *a, const struct why_results *r, bo
 		err("%u of these are in a sockmap: data that its BPF program redirects does not go "
 		    "through TCP",
 		    r->in_sockmaps);
-	if (r->n || r->idle)
+	if (n || r->idle)
 		return EXIT_DONE;
 	if (!is_explained)
 		say_nothing(a);
-	return a->read ? EXIT_NOTHING : EXIT_DONE;
-}
-
-static int print_groups(struct asking *a, const struct why_results *r, bool is_explained)
-{
-	struct groups g AUTO(groups_free);
-
-	why_groups_make(&g, r, &a->grouping, a->largest ? a->largest : GROUPS_LARGEST);
-	for (size_t i = 0; i < g.n; i++) {
-		if (a->json) {
-			why_print_group_json(stdout, g.list[i], a->grouping.by);
-			continue;
-		}
-		if (i)
-			putchar('\n');
-		why_print_group_text(stdout, g.list[i]);
-	}
-	if (g.n)
-		return EXIT_DONE;
-	if (!is_explained)
-		say_nothing(a);
-	return a->read ? EXIT_NOTHING : EXIT_DONE;
+	return a->read ? EXIT_NOTHING : EXIT_DONE; /* a recording has nothing to judge */
 }
 
 static int answer(struct asking *a)
@@ -350,23 +321,12 @@ static int answer(struct asking *a)
 	why_results_make(&r, &a->connections, a->read ? NULL : &a->cpus,
 			 a->with_idle || a->grouping.by);
 	names = check_names(a);
-	ret = a->grouping.by ? print_groups(a, &r, names) : print_results(a, &r, names);
+	ret = print_results(a, &r, names);
 	error = output_close(stdout, NULL);
 	return error ? error : names ? names : ret;
 }
 
 /* ---- options */
-
-static int parse_request(struct asking *a, int argc, char **argv)
-{
-	const struct filter_system system = { .cgroup = cgroup_id };
-	const struct known known = { a->read, recording_described };
-
-	return filter_parse_words(&a->filter, argc, argv, &system, &known) &&
-			       filter_add_names(&a->filter, a->names.arg, a->names.n) ?
-		       EXIT_DONE :
-		       EXIT_USAGE;
-}
 
 /* Refuses options that do not go together. */
 static int check_options(const struct asking *a)
@@ -415,10 +375,13 @@ static const struct option_group groups[] = { { options, 0 }, { part_options, ME
 
 static int run_verb(void *options, int argc, char **argv)
 {
+	const struct filter_system system = { .cgroup = cgroup_id };
 	struct asking *a = options;
-	int ret = parse_request(a, argc - 1, argv + 1);
+	const struct known known = { a->read, recording_described };
+	int ret = EXIT_USAGE;
 
-	if (!ret)
+	if (filter_parse_words(&a->filter, argc - 1, argv + 1, &system, &known) &&
+	    filter_add_names(&a->filter, a->names.arg, a->names.n))
 		ret = check_options(a);
 	if (!ret) {
 		interrupt_catch();
