@@ -225,7 +225,7 @@ static const struct om_family seconds_family = {
 	"Time that connections spent in the mode, summed over them."
 };
 
-/* Of the model that every BBR has. An algorithm's own fields follow, see metric_series.h. */
+/* Of the model that every BBR has. An algorithm's own fields follow, see metrics.h. */
 static const struct {
 	struct om_family family;
 	const struct om_bounds *bounds;
@@ -278,37 +278,25 @@ static void print_modes(const struct metric_table *t, struct openmetrics *om,
 	}
 }
 
-/* A member of each series: a histogram, or without bounds a number. */
-static void print_member(const struct metric_table *t, struct openmetrics *om,
+/*
+ * A member of each series or, with a field, of its counts in those that have it: a histogram, or
+ * without bounds a number.
+ */
+static void print_series(const struct metric_table *t, struct openmetrics *om,
 			 const struct om_family *family, const struct om_bounds *bounds,
-			 size_t member)
+			 const struct field *f, size_t member)
 {
 	om_family(om, family);
 	for (int i = 0; i < t->n; i++) {
-		const void *of = (const char *)&t->all[i] + member;
 		struct shown_labels labels = labels_of(t, &t->all[i]);
+		const void *of = &t->all[i];
 
-		if (bounds)
-			om_histogram(om, family, labels.label, bounds, of);
-		else
-			om_number(om, family, labels.label, *(const __u64 *)of);
-	}
-}
-
-/* The counts of a field in each series that has it: the samples, or without bounds the finding. */
-static void print_field(const struct metric_table *t, struct openmetrics *om,
-			const struct om_family *family, const struct field *f,
-			const struct om_bounds *bounds)
-{
-	om_family(om, family);
-	for (int i = 0; i < t->n; i++) {
-		const struct field_counts *counts = metric_series_field(&t->all[i], f);
-		struct shown_labels labels = labels_of(t, &t->all[i]);
-
-		if (counts && bounds)
-			om_histogram(om, family, labels.label, bounds, &counts->samples);
-		else if (counts)
-			om_number(om, family, labels.label, counts->found);
+		if (f)
+			of = metric_series_field(&t->all[i], f);
+		if (of && bounds)
+			om_histogram(om, family, labels.label, bounds, of + member);
+		else if (of)
+			om_number(om, family, labels.label, *(const __u64 *)(of + member));
 	}
 }
 
@@ -324,7 +312,7 @@ static void print_samples(const struct metric_table *t, struct openmetrics *om,
 	family.unit = field_metric_name(name, f);
 	snprintf(help, sizeof(help), "The algorithm's own %s, of each ACK that was sampled.",
 		 f->curve ? f->curve : f->key);
-	print_field(t, om, &family, f, bounds);
+	print_series(t, om, &family, bounds, f, offsetof(struct field_counts, samples));
 }
 
 void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
@@ -337,22 +325,22 @@ void metrics_print(struct metrics *m, struct openmetrics *om, bool counters)
 	if (!counters)
 		return;
 	for (size_t i = 0; i < N(numbers); i++)
-		print_member(t, om,
+		print_series(t, om,
 			     &(struct om_family){ numbers[i].name, OM_COUNTER, numbers[i].unit,
 						  numbers[i].help },
-			     NULL, numbers[i].member);
+			     NULL, NULL, numbers[i].member);
 	for (int i = 0; i < t->n_fields; i++) {
 		const struct field_finding *f = t->fields[i]->finding;
 
 		if (f)
-			print_field(t, om,
-				    &(struct om_family){ f->metric, OM_COUNTER, NULL, f->help },
-				    t->fields[i], NULL);
+			print_series(t, om,
+				     &(struct om_family){ f->metric, OM_COUNTER, NULL, f->help },
+				     NULL, t->fields[i], offsetof(struct field_counts, found));
 	}
 	print_modes(t, om, &transitions_family, offsetof(struct mode_counts, entered), 1);
 	print_modes(t, om, &seconds_family, offsetof(struct mode_counts, ns), NS_PER_S);
 	for (size_t i = 0; i < N(histograms); i++)
-		print_member(t, om, &histograms[i].family, histograms[i].bounds,
+		print_series(t, om, &histograms[i].family, histograms[i].bounds, NULL,
 			     histograms[i].member);
 	for (int i = 0; i < t->n_fields; i++)
 		print_samples(t, om, t->fields[i]);
