@@ -190,18 +190,12 @@ struct curve {
 	bool needs_state; /* see event_has_state() */
 };
 
-struct curves {
-	const struct algorithm *algorithm;
-	struct curve *curve;
-	unsigned int n;
-};
-
-const char *curve_state_name(const struct curves *c, unsigned int curve, unsigned int state);
+const char *curve_state_name(const struct flow_series *s, unsigned int curve, unsigned int state);
 /*
  * No other state of any curve has its colour, except that pale ones are those in which nothing
  * happens, and that grey ones are what is left when all colours are used.
  */
-enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state);
+enum colour curve_state_colour(const struct flow_series *s, unsigned int curve, unsigned int state);
 
 /*
  * The values in a flow's events, over time, in bounded memory.
@@ -214,7 +208,9 @@ enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsig
 #define RTT_BUCKETS 1728
 
 struct flow_series {
-	struct curves curves;
+	const struct algorithm *algorithm;
+	struct curve *curve; /* those of the algorithm's flows */
+	unsigned int n_curves;
 	__s64 *rows; /* in the order of time; each has its time, and a value for each curve */
 	size_t n, max;
 	__u64 interval_ns; /* 0: all events are there */

@@ -101,9 +101,9 @@ static const struct curve common[] = {
 /* For the algorithm's own fields in a lane, one after the other. */
 static const enum colour field_colours[] = { COLOUR_RED, COLOUR_GREEN, COLOUR_SKY, COLOUR_YELLOW };
 
-static void add_field(struct curves *c, const struct field *f, unsigned int before)
+static void add_field(struct flow_series *s, const struct field *f, unsigned int before)
 {
-	c->curve[c->n++] = (struct curve){
+	s->curve[s->n_curves++] = (struct curve){
 		.key = f->key,
 		.name = f->curve ? f->curve : f->key,
 		.lane = f->lane,
@@ -134,23 +134,23 @@ static unsigned int coloured_before(const struct curve *c, unsigned int state)
 	return n;
 }
 
-static bool has_curve(const struct curves *c, const char *key)
+static bool has_curve(const struct flow_series *s, const char *key)
 {
-	for (unsigned int i = 0; i < c->n; i++)
-		if (!strcmp(c->curve[i].key, key))
+	for (unsigned int i = 0; i < s->n_curves; i++)
+		if (!strcmp(s->curve[i].key, key))
 			return true;
 	return false;
 }
 
-static void curves_init(struct curves *c, const struct algorithm *a)
+static void curves_init(struct flow_series *s, const struct algorithm *a)
 {
 	unsigned int fields[LANES] = { [LANE_INFLIGHT] = 1 }; /* BDP has the first colour */
 	unsigned int coloured = 0;
 
-	*c = (struct curves){ .algorithm = a };
-	c->curve = mem_new(N(common) + a->n_fields, sizeof(*c->curve));
+	s->algorithm = a;
+	s->curve = mem_new(N(common) + a->n_fields, sizeof(*s->curve));
 	for (size_t i = 0; i < N(common); i++) {
-		struct curve *curve = &c->curve[c->n++];
+		struct curve *curve = &s->curve[s->n_curves++];
 
 		*curve = common[i];
 		if (!curve->value)
@@ -159,21 +159,21 @@ static void curves_init(struct curves *c, const struct algorithm *a)
 			curve->n_states = a->n_modes;
 	}
 	for (int i = 0; i < a->n_fields; i++)
-		if (a->fields[i].lane && !has_curve(c, a->fields[i].key))
-			add_field(c, &a->fields[i], fields[a->fields[i].lane]++);
-	for (struct curve *curve = c->curve; curve < c->curve + c->n; curve++) {
+		if (a->fields[i].lane && !has_curve(s, a->fields[i].key))
+			add_field(s, &a->fields[i], fields[a->fields[i].lane]++);
+	for (struct curve *curve = s->curve; curve < s->curve + s->n_curves; curve++) {
 		curve->coloured = coloured;
 		coloured += coloured_before(curve, curve->n_states);
 	}
 }
 
 /* The value of a curve in an event, or VALUE_NONE. */
-static __s64 curve_value(const struct curves *c, unsigned int curve, const struct bbr_event *e)
+static __s64 curve_value(const struct flow_series *s, unsigned int curve, const struct bbr_event *e)
 {
-	const struct curve *of = &c->curve[curve];
+	const struct curve *of = &s->curve[curve];
 	__u64 value;
 
-	if (of->value == mode_of && e->mode >= c->algorithm->n_modes)
+	if (of->value == mode_of && e->mode >= s->algorithm->n_modes)
 		return VALUE_NONE;
 	if (of->value)
 		return of->value(e);
@@ -182,16 +182,16 @@ static __s64 curve_value(const struct curves *c, unsigned int curve, const struc
 	return field_value(of->field, e, &value) ? value_if(true, value) : VALUE_NONE;
 }
 
-const char *curve_state_name(const struct curves *c, unsigned int curve, unsigned int state)
+const char *curve_state_name(const struct flow_series *s, unsigned int curve, unsigned int state)
 {
-	const struct curve *of = &c->curve[curve];
+	const struct curve *of = &s->curve[curve];
 
-	return of->states ? of->states[state] : c->algorithm->modes[state].name;
+	return of->states ? of->states[state] : s->algorithm->modes[state].name;
 }
 
-enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsigned int state)
+enum colour curve_state_colour(const struct flow_series *s, unsigned int curve, unsigned int state)
 {
-	const struct curve *of = &c->curve[curve];
+	const struct curve *of = &s->curve[curve];
 	unsigned int n;
 
 	if (state < of->n_states && is_calm(of, state))
@@ -205,7 +205,7 @@ enum colour curve_state_colour(const struct curves *c, unsigned int curve, unsig
 /* The cells of a row: its time, then the values. */
 static size_t width_of(const struct flow_series *s)
 {
-	return 1 + s->curves.n;
+	return 1 + s->n_curves;
 }
 
 static __s64 *row_of(const struct flow_series *s, size_t row)
@@ -228,9 +228,9 @@ struct flow_series *flow_series_new(const struct algorithm *a, size_t max)
 	struct flow_series *s = mem_new(1, sizeof(*s));
 	size_t least;
 
-	curves_init(&s->curves, a);
+	curves_init(s, a);
 	/* Four times what an interval may keep. */
-	least = 4 * (2 * s->curves.n + 2);
+	least = 4 * (2 * s->n_curves + 2);
 	s->max = max > least ? max : least;
 	return s;
 }
@@ -295,7 +295,7 @@ static size_t thin_interval(struct flow_series *s, size_t to, size_t from, size_
 
 	memset(keep, 0, n * sizeof(*keep));
 	keep[0] = keep[n - 1] = true;
-	for (unsigned int curve = 0; curve < s->curves.n; curve++)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++)
 		mark_extremes(s, from, n, curve, keep);
 	for (size_t i = 0; i < n; i++)
 		if (keep[i])
@@ -351,8 +351,8 @@ void flow_series_add(struct flow_series *s, const struct bbr_event *e)
 	s->rows = mem_grow(s->rows, s->n, width_of(s) * sizeof(*s->rows));
 	row = row_of(s, s->n);
 	row[0] = e->time_ns;
-	for (unsigned int curve = 0; curve < s->curves.n; curve++)
-		row[1 + curve] = curve_value(&s->curves, curve, e);
+	for (unsigned int curve = 0; curve < s->n_curves; curve++)
+		row[1 + curve] = curve_value(s, curve, e);
 	/* Events of one socket come in order. If a file's do not, our rows still must. */
 	if (s->n && e->time_ns < flow_series_time_ns(s, s->n - 1))
 		row[0] = flow_series_time_ns(s, s->n - 1);
@@ -386,7 +386,7 @@ static int by_value(const void *a, const void *b)
  */
 static double usual_top_of(const struct flow_series *s, unsigned int curve, struct weighted *list)
 {
-	bool is_sampled = s->curves.curve[curve].look == LOOK_POINTS;
+	bool is_sampled = s->curve[curve].look == LOOK_POINTS;
 	double total = 0, seen = 0;
 	size_t n = 0, i;
 
@@ -426,11 +426,11 @@ double flow_series_rate_top(const struct flow_series *s)
 	struct weighted *list = mem_new(s->n, sizeof(*list));
 	double usual = 0, highest = 0;
 
-	for (unsigned int curve = 0; curve < s->curves.n; curve++) {
-		if (s->curves.curve[curve].lane != LANE_RATE)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
+		if (s->curve[curve].lane != LANE_RATE)
 			continue;
 		highest = fmax(highest, highest_of(s, curve));
-		if (!s->curves.curve[curve].may_be_far_off)
+		if (!s->curve[curve].may_be_far_off)
 			usual = fmax(usual, usual_top_of(s, curve, list));
 	}
 	free(list);
@@ -444,15 +444,15 @@ double flow_series_largest(const struct flow_series *s, enum field_lane lane)
 
 	if (largest)
 		return largest;
-	for (unsigned int curve = 0; curve < s->curves.n; curve++)
-		if (s->curves.curve[curve].lane == lane && !s->curves.curve[curve].may_be_far_off)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++)
+		if (s->curve[curve].lane == lane && !s->curve[curve].may_be_far_off)
 			largest = fmax(largest, highest_of(s, curve));
 	return largest;
 }
 
 void flow_series_free(struct flow_series *s)
 {
-	free(s->curves.curve);
+	free(s->curve);
 	free(s->rows);
 	free(s);
 }
@@ -483,10 +483,10 @@ const size_t n_panels = N(panels);
 /* Sets *has if a curve of the lane has a value, and *changes if a value changes. */
 static void look_at(const struct flow_series *s, enum field_lane lane, bool *has, bool *changes)
 {
-	for (unsigned int curve = 0; curve < s->curves.n; curve++) {
+	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
 		__s64 first = VALUE_NONE;
 
-		for (size_t i = 0; s->curves.curve[curve].lane == lane && i < s->n; i++) {
+		for (size_t i = 0; s->curve[curve].lane == lane && i < s->n; i++) {
 			__s64 value = flow_series_value(s, i, curve);
 
 			if (value == VALUE_NONE)

@@ -180,23 +180,23 @@ static void add_panels(struct json *j, const struct report *r)
 	json_close(j);
 }
 
-static void add_states(struct json *j, const struct curves *c, unsigned int curve)
+static void add_states(struct json *j, const struct flow_series *s, unsigned int curve)
 {
-	unsigned int n = c->curve[curve].n_states;
+	unsigned int n = s->curve[curve].n_states;
 
 	json_open_array(j, "names");
 	for (unsigned int i = 0; i < n; i++)
-		json_add_string(j, NULL, curve_state_name(c, curve, i));
+		json_add_string(j, NULL, curve_state_name(s, curve, i));
 	json_close(j);
 	json_open_array(j, "colours");
 	for (unsigned int i = 0; i < n; i++)
-		json_add_string(j, NULL, colours[curve_state_colour(c, curve, i)].name);
+		json_add_string(j, NULL, colours[curve_state_colour(s, curve, i)].name);
 	json_close(j);
 }
 
-static void add_curve(struct json *j, const struct curves *c, unsigned int curve)
+static void add_curve(struct json *j, const struct flow_series *s, unsigned int curve)
 {
-	const struct curve *of = &c->curve[curve];
+	const struct curve *of = &s->curve[curve];
 
 	json_open_object(j, NULL);
 	json_add_string(j, "lane", lane_names[of->lane]);
@@ -204,7 +204,7 @@ static void add_curve(struct json *j, const struct curves *c, unsigned int curve
 	json_add_string(j, "name", of->name);
 	json_add_string(j, "look", look_names[of->look]);
 	if (of->look == LOOK_STATES)
-		add_states(j, c, curve);
+		add_states(j, s, curve);
 	else
 		json_add_string(j, "colour", colours[of->colour].name);
 	json_add_int(j, "divisor", of->divisor ? of->divisor : 1);
@@ -222,15 +222,15 @@ static void add_curves(struct json *j, const struct report *r)
 
 	json_open_object(j, "curves");
 	for (unsigned int i = 0; i < r->n_shown; i++) {
-		const struct curves *c = &r->shown[i]->series->curves;
+		const struct flow_series *s = r->shown[i]->series;
 
 		if (first_of(r, i) != i)
 			continue;
 		json_new_line(j);
 		json_open_array(j, curves_key(key, r, i));
-		for (unsigned int curve = 0; curve < c->n; curve++)
-			if (c->curve[curve].look != LOOK_NONE)
-				add_curve(j, c, curve);
+		for (unsigned int curve = 0; curve < s->n_curves; curve++)
+			if (s->curve[curve].look != LOOK_NONE)
+				add_curve(j, s, curve);
 		json_close(j);
 	}
 	json_close(j);
@@ -403,7 +403,7 @@ static void add_values(struct json *j, const struct flow_series *s, unsigned int
 {
 	__s64 before = 0;
 
-	json_open_array(j, s->curves.curve[curve].key);
+	json_open_array(j, s->curve[curve].key);
 	for (size_t i = 0; i < s->n; i++) {
 		__s64 value = flow_series_value(s, i, curve);
 
@@ -430,7 +430,7 @@ static void add_series(struct json *j, const struct report *r)
 		json_new_line(j);
 		add_times(j, r, s);
 		json_open_object(j, "values");
-		for (unsigned int curve = 0; curve < s->curves.n; curve++) {
+		for (unsigned int curve = 0; curve < s->n_curves; curve++) {
 			json_new_line(j);
 			add_values(j, s, curve);
 		}

@@ -154,7 +154,7 @@ static bool is_needed(const struct flow_series *s, unsigned int curve, size_t i)
 {
 	__s64 value = flow_series_value(s, i, curve);
 
-	if (s->curves.curve[curve].look == LOOK_POINTS)
+	if (s->curve[curve].look == LOOK_POINTS)
 		return value != VALUE_NONE;
 	return !i || i + 1 == s->n || value != flow_series_value(s, i - 1, curve) ||
 	       value != flow_series_value(s, i + 1, curve);
@@ -167,7 +167,7 @@ static void put_curve(const struct figure *f, unsigned int curve, double unit)
 					    [LOOK_LINE] = "L%.1f %.1f",
 					    [LOOK_POINTS] = "M%.1f %.1fh0" };
 	const struct flow_series *s = f->flow->series;
-	const struct curve *c = &s->curves.curve[curve];
+	const struct curve *c = &s->curve[curve];
 	bool is_begun = false;
 
 	fprintf(f->out, "<path class=\"%s\" stroke=\"%s\" d=\"",
@@ -200,14 +200,13 @@ static void set_top(struct figure *f, double highest)
 
 static void draw_curves(struct figure *f, const struct panel *p, const struct panel_unit *unit)
 {
-	const struct curves *c = &f->flow->series->curves;
 	const struct flow_series *s = f->flow->series;
 	double cut = p->lane == LANE_RATE ? flow_series_rate_top(s) / unit->size : 0, highest = 0;
 
-	for (unsigned int curve = 0; curve < c->n; curve++)
-		for (size_t i = 0; c->curve[curve].lane == p->lane && i < s->n; i++)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++)
+		for (size_t i = 0; s->curve[curve].lane == p->lane && i < s->n; i++)
 			highest = fmax(highest, flow_series_value(s, i, curve) /
-							divisor_of(f->flow, &c->curve[curve]));
+							divisor_of(f->flow, &s->curve[curve]));
 	set_top(f, highest / unit->size);
 	if (cut) {
 		f->top = cut;
@@ -217,13 +216,13 @@ static void draw_curves(struct figure *f, const struct panel *p, const struct pa
 	}
 	put_values_axis(f);
 	begin_area(f);
-	for (unsigned int curve = 0; curve < c->n; curve++)
-		if (c->curve[curve].lane == p->lane)
-			put_curve(f, curve, unit->size * divisor_of(f->flow, &c->curve[curve]));
+	for (unsigned int curve = 0; curve < s->n_curves; curve++)
+		if (s->curve[curve].lane == p->lane)
+			put_curve(f, curve, unit->size * divisor_of(f->flow, &s->curve[curve]));
 	end_area(f);
-	for (unsigned int curve = 0; curve < c->n; curve++)
-		if (c->curve[curve].lane == p->lane)
-			put_key(f, c->curve[curve].colour, c->curve[curve].name);
+	for (unsigned int curve = 0; curve < s->n_curves; curve++)
+		if (s->curve[curve].lane == p->lane)
+			put_key(f, s->curve[curve].colour, s->curve[curve].name);
 }
 
 /* The strip of a curve, at the height `y` of the panel. A state lasts until the next event. */
@@ -245,26 +244,26 @@ static void put_strip(const struct figure *f, unsigned int curve, double y)
 			"<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" fill=\"%s\"/>\n",
 			from, y + 2,
 			fmax(x_of(f, seconds(f->r, flow_series_time_ns(s, next))) - from, 0.3),
-			ROW - 4, rgb(curve_state_colour(&s->curves, curve, value)));
+			ROW - 4, rgb(curve_state_colour(s, curve, value)));
 	}
 }
 
 /* The states that have a colour of their own, in two columns. */
 static void put_state_keys(struct figure *f)
 {
-	const struct curves *c = &f->flow->series->curves;
+	const struct flow_series *s = f->flow->series;
 	unsigned int n = 0;
 
-	for (unsigned int curve = 0; curve < c->n; curve++) {
-		if (c->curve[curve].lane != LANE_STATE)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
+		if (s->curve[curve].lane != LANE_STATE)
 			continue;
-		for (unsigned int i = 0; i < c->curve[curve].n_states; i++) {
-			enum colour colour = curve_state_colour(c, curve, i);
+		for (unsigned int i = 0; i < s->curve[curve].n_states; i++) {
+			enum colour colour = curve_state_colour(s, curve, i);
 
 			if (colour >= COLOUR_GREY)
 				continue;
 			begin_key(f, colour, KEY + n % 2 * 84);
-			put_words(f->out, curve_state_name(c, curve, i), MAX_WORDS / 2 - 2);
+			put_words(f->out, curve_state_name(s, curve, i), MAX_WORDS / 2 - 2);
 			fputs("</text>\n", f->out);
 			f->key_y += n++ % 2 * KEY_LINE;
 		}
@@ -273,22 +272,22 @@ static void put_state_keys(struct figure *f)
 
 static void draw_states(struct figure *f)
 {
-	const struct curves *c = &f->flow->series->curves;
+	const struct flow_series *s = f->flow->series;
 	double y = 0;
 
-	for (unsigned int curve = 0; curve < c->n; curve++) {
-		if (c->curve[curve].lane != LANE_STATE)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
+		if (s->curve[curve].lane != LANE_STATE)
 			continue;
 		fprintf(f->out, "<text class=\"end\" x=\"%d\" y=\"%.1f\">", LEFT - 6,
 			f->y + y + ROW / 2 + 4);
-		put_words(f->out, c->curve[curve].name, 9);
+		put_words(f->out, s->curve[curve].name, 9);
 		fputs("</text>\n", f->out);
 		y += ROW;
 	}
 	begin_area(f);
 	y = 0;
-	for (unsigned int curve = 0; curve < c->n; curve++) {
-		if (c->curve[curve].lane != LANE_STATE)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
+		if (s->curve[curve].lane != LANE_STATE)
 			continue;
 		put_strip(f, curve, y);
 		y += ROW;
@@ -355,19 +354,19 @@ static bool is_drawn(const struct panel *p, const struct report *r)
 
 static double height_of(const struct panel *p, const struct flow *flow)
 {
-	const struct curves *c = &flow->series->curves;
+	const struct flow_series *s = flow->series;
 	unsigned int rows = 0, keys = 0;
 
 	if (panel_lack(p, flow))
 		return NOTE;
 	if (p->kind != PANEL_STATES)
 		return HEIGHT;
-	for (unsigned int curve = 0; curve < c->n; curve++) {
-		if (c->curve[curve].lane != LANE_STATE)
+	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
+		if (s->curve[curve].lane != LANE_STATE)
 			continue;
 		rows++;
-		for (unsigned int i = 0; i < c->curve[curve].n_states; i++)
-			keys += curve_state_colour(c, curve, i) < COLOUR_GREY;
+		for (unsigned int i = 0; i < s->curve[curve].n_states; i++)
+			keys += curve_state_colour(s, curve, i) < COLOUR_GREY;
 	}
 	return fmax(rows * ROW, (keys + 1) / 2 * KEY_LINE);
 }

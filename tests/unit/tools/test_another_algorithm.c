@@ -206,9 +206,9 @@ static void metrics_have_its_modes_and_fields(void **state)
 	assert_has_not("policer");
 }
 
-static int find_curve(const struct curves *c, const char *key)
+static int find_curve(const struct flow_series *c, const char *key)
 {
-	for (unsigned int i = 0; i < c->n; i++)
+	for (unsigned int i = 0; i < c->n_curves; i++)
 		if (!strcmp(c->curve[i].key, key))
 			return i;
 	return -1;
@@ -221,16 +221,16 @@ static void its_fields_are_curves(void **state)
 	int stamina, surface, mode;
 
 	(void)state;
-	stamina = find_curve(&s->curves, "stamina");
-	surface = find_curve(&s->curves, "surface");
-	mode = find_curve(&s->curves, "mode");
-	assert_int_equal(s->curves.curve[stamina].lane, LANE_INFLIGHT);
-	assert_int_equal(s->curves.curve[surface].lane, LANE_STATE);
-	assert_string_equal(s->curves.curve[surface].name, "surface");
-	assert_string_equal(curve_state_name(&s->curves, surface, 2), "snow");
-	assert_string_equal(curve_state_name(&s->curves, mode, FALL), "FALL");
-	assert_int_equal(s->curves.curve[mode].n_states, MADE_UP_MODES);
-	assert_int_equal(find_curve(&s->curves, "bw_bps"), -1);
+	stamina = find_curve(s, "stamina");
+	surface = find_curve(s, "surface");
+	mode = find_curve(s, "mode");
+	assert_int_equal(s->curve[stamina].lane, LANE_INFLIGHT);
+	assert_int_equal(s->curve[surface].lane, LANE_STATE);
+	assert_string_equal(s->curve[surface].name, "surface");
+	assert_string_equal(curve_state_name(s, surface, 2), "snow");
+	assert_string_equal(curve_state_name(s, mode, FALL), "FALL");
+	assert_int_equal(s->curve[mode].n_states, MADE_UP_MODES);
+	assert_int_equal(find_curve(s, "bw_bps"), -1);
 	flow_series_add(s, &e);
 	e = made_up_event(1, MADE_UP_MODES, 1000, 1);
 	flow_series_add(s, &e);

@@ -58,8 +58,8 @@ static struct bbr_event event(__u64 ms)
 
 static unsigned int curve(const char *key)
 {
-	for (unsigned int i = 0; i < s->curves.n; i++)
-		if (!strcmp(s->curves.curve[i].key, key))
+	for (unsigned int i = 0; i < s->n_curves; i++)
+		if (!strcmp(s->curve[i].key, key))
 			return i;
 	fail_msg("no curve %s", key);
 	return 0;
@@ -84,11 +84,11 @@ static void the_lanes_of_v1(void **state)
 	for (int lane = LANE_RATE; lane < LANES; lane++) {
 		char names[128] = "";
 
-		for (unsigned int i = 0; i < s->curves.n; i++) {
-			if (s->curves.curve[i].lane != (enum field_lane)lane)
+		for (unsigned int i = 0; i < s->n_curves; i++) {
+			if (s->curve[i].lane != (enum field_lane)lane)
 				continue;
 			strcat(names, names[0] ? ", " : "");
-			strcat(names, s->curves.curve[i].name);
+			strcat(names, s->curve[i].name);
 		}
 		assert_string_equal(names, lanes[lane]);
 	}
@@ -110,15 +110,14 @@ static void the_colours_of_v1(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(s->curves.curve[curve("bw_bps")].colour, COLOUR_RED);
-	assert_int_equal(s->curves.curve[curve("min_rtt_us")].colour, COLOUR_RED);
+	assert_int_equal(s->curve[curve("bw_bps")].colour, COLOUR_RED);
+	assert_int_equal(s->curve[curve("min_rtt_us")].colour, COLOUR_RED);
 	for (int i = 0; i < 3; i++) {
 		unsigned int k = curve(strips[i].key);
 
-		assert_int_equal(s->curves.curve[k].n_states, strips[i].n);
+		assert_int_equal(s->curve[k].n_states, strips[i].n);
 		for (unsigned int j = 0; j < strips[i].n; j++)
-			assert_int_equal(curve_state_colour(&s->curves, k, j),
-					 strips[i].colours[j]);
+			assert_int_equal(curve_state_colour(s, k, j), strips[i].colours[j]);
 	}
 }
 
@@ -132,10 +131,10 @@ static void the_colours_of_v3s_phases(void **state)
 	flow_series_free(s);
 	s = flow_series_new(&algorithm_bbr3, MAX);
 	phase = curve("phase");
-	assert_int_equal(s->curves.curve[phase].n_states, 4);
+	assert_int_equal(s->curve[phase].n_states, 4);
 	for (unsigned int i = 0; i < 4; i++)
-		assert_int_equal(curve_state_colour(&s->curves, phase, i), of_phases[i]);
-	assert_int_equal(curve_state_colour(&s->curves, phase, 4), COLOUR_GREY);
+		assert_int_equal(curve_state_colour(s, phase, i), of_phases[i]);
+	assert_int_equal(curve_state_colour(s, phase, 4), COLOUR_GREY);
 	(void)state;
 }
 
