@@ -473,39 +473,36 @@ static bool get_totals(struct cursor *in, struct watch_totals *totals)
 	       get_counts(in, kinds, n->received) && get_counts(in, kinds, n->drops);
 }
 
-static bool get_record(struct recording_chunk *c, struct cursor *in,
-		       struct recording_record *record, struct bbr_event *event)
-{
-	__u64 body;
-
-	record->beyond = NULL;
-	if (!get_varint(in, &body) || in->p == in->end)
-		return false;
-	record->type = *in->p++;
-	if (record->type == RECORDING_TOTALS || record->type == RECORDING_END)
-		return get_totals(in, &record->totals);
-	if (c->is_lost)
-		record->type = RECORDING_LOST;
-	switch (record->type) {
-	case RECORDING_EVENT:
-		return get_event(c, in, record, event);
-	case RECORDING_ALGORITHM:
-		return get_algorithm(c, in, record);
-	case RECORDING_ORIGIN:
-		return get_origin(c, in, record);
-	case RECORDING_PROFILES:
-		return get_profiles(c, in);
-	default:
-		return true;
-	}
-}
-
 bool recording_get(struct recording_chunk *c, const __u8 *from, size_t size,
 		   struct recording_record *record, struct bbr_event *event)
 {
 	struct cursor in = { from, from + size };
-	bool is_read = get_record(c, &in, record, event);
+	bool is_read = true;
+	__u64 body;
 
+	get_varint(&in, &body); /* recording_record_size() has checked it */
+	record->type = *in.p++;
+	record->beyond = NULL;
+	if (c->is_lost && record->type != RECORDING_TOTALS && record->type != RECORDING_END)
+		record->type = RECORDING_LOST;
+	switch (record->type) {
+	case RECORDING_TOTALS:
+	case RECORDING_END:
+		is_read = get_totals(&in, &record->totals);
+		break;
+	case RECORDING_EVENT:
+		is_read = get_event(c, &in, record, event);
+		break;
+	case RECORDING_ALGORITHM:
+		is_read = get_algorithm(c, &in, record);
+		break;
+	case RECORDING_ORIGIN:
+		is_read = get_origin(c, &in, record);
+		break;
+	case RECORDING_PROFILES:
+		is_read = get_profiles(c, &in);
+		break;
+	}
 	c->is_lost |= !is_read;
 	return is_read;
 }

@@ -47,6 +47,7 @@ static void close_file(struct record_output *o)
 /* Opens the file, unless another bbrmon records to it. Keeps its contents. */
 static int open_file(struct record_output *o)
 {
+	const char *why = NULL;
 	struct stat st;
 
 	if (o->fd >= 0) /* record_output_reach() has opened it */
@@ -57,20 +58,14 @@ static int open_file(struct record_output *o)
 	o->fd = output_open_fd(o->path, O_RDWR | O_NONBLOCK, true);
 	if (o->fd < 0)
 		return EXIT_REFUSED;
-	if (fstat(o->fd, &st)) {
-		refuse(o->path, strerror(errno));
-		close_file(o);
-		return EXIT_REFUSED;
-	}
-	if (!is_plain(&st)) {
-		close_file(o);
-		return refuse_type(o, &st);
-	}
-	if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-		close_file(o);
-		return refuse(o->path, "another bbrmon is writing to it");
-	}
-	return EXIT_DONE;
+	if (fstat(o->fd, &st))
+		why = strerror(errno);
+	else if (is_plain(&st) && flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		why = "another bbrmon is writing to it";
+	if (!why && is_plain(&st))
+		return EXIT_DONE;
+	close_file(o);
+	return why ? refuse(o->path, why) : refuse_type(o, &st);
 }
 
 /* FILE.n, or FILE. False: the name is too long. */

@@ -404,14 +404,11 @@ static enum recording_next next_record(struct recording_reader *r)
 	const __u8 *from = r->raw + r->raw_start;
 	size_t size = recording_record_size(from, r->raw_end - r->raw_start, &bad);
 
-	if (!size && !bad && (r->is_cut || r->raw_start == r->raw_end)) {
-		end_chunk(r);
-		return RECORDING_NEXT_NONE;
-	}
+	bad |= !size && !r->is_cut && r->raw_start < r->raw_end;
 	if (!size) {
-		if (!was_lost)
+		if (bad && !was_lost)
 			say_lost(r, NULL, 0);
-		r->chunk->is_lost = true;
+		r->chunk->is_lost |= bad;
 		end_chunk(r);
 		return RECORDING_NEXT_NONE;
 	}
