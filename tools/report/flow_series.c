@@ -304,8 +304,9 @@ static size_t thin_interval(struct flow_series *s, size_t to, size_t from, size_
 	return kept;
 }
 
-static void thin(struct flow_series *s, bool *keep)
+static void thin(struct flow_series *s)
 {
+	bool *keep AUTO_FREE = mem_new(s->n, sizeof(*keep));
 	__u64 start = flow_series_time_ns(s, 0);
 	size_t kept = 0, from = 0;
 
@@ -325,17 +326,15 @@ static void thin(struct flow_series *s, bool *keep)
 /* Thins what has come since the last time, too. If that is not enough, doubles the intervals. */
 static void make_room_by_thinning(struct flow_series *s)
 {
-	bool *keep = mem_new(s->n, sizeof(*keep));
 	__u64 span = flow_series_time_ns(s, s->n - 1) - flow_series_time_ns(s, 0);
 
 	if (!s->interval_ns)
 		s->interval_ns = span / s->max + 1;
-	thin(s, keep);
+	thin(s);
 	while (s->n > s->max / 4 * 3 && s->interval_ns <= span) {
 		s->interval_ns *= 2;
-		thin(s, keep);
+		thin(s);
 	}
-	free(keep);
 }
 
 void flow_series_add(struct flow_series *s, const struct bbr_event *e)
@@ -361,11 +360,8 @@ void flow_series_add(struct flow_series *s, const struct bbr_event *e)
 
 void flow_series_finish(struct flow_series *s)
 {
-	bool *keep = mem_new(s->n, sizeof(*keep));
-
 	if (s->interval_ns)
-		thin(s, keep);
-	free(keep);
+		thin(s);
 }
 
 struct weighted {
@@ -384,8 +380,9 @@ static int by_value(const void *a, const void *b)
  * The value that 99.5 % of a series are not above. Samples count equally, other values by the time
  * for which they were in force.
  */
-static double usual_top_of(const struct flow_series *s, unsigned int curve, struct weighted *list)
+static double usual_top_of(const struct flow_series *s, unsigned int curve)
 {
+	struct weighted *list AUTO_FREE = mem_new(s->n, sizeof(*list));
 	bool is_sampled = s->curve[curve].look == LOOK_POINTS;
 	double total = 0, seen = 0;
 	size_t n = 0, i;
@@ -423,7 +420,6 @@ static double highest_of(const struct flow_series *s, unsigned int curve)
 
 double flow_series_rate_top(const struct flow_series *s)
 {
-	struct weighted *list = mem_new(s->n, sizeof(*list));
 	double usual = 0, highest = 0;
 
 	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
@@ -431,9 +427,8 @@ double flow_series_rate_top(const struct flow_series *s)
 			continue;
 		highest = fmax(highest, highest_of(s, curve));
 		if (!s->curve[curve].may_be_far_off)
-			usual = fmax(usual, usual_top_of(s, curve, list));
+			usual = fmax(usual, usual_top_of(s, curve));
 	}
-	free(list);
 	/* The pacing gain with which a connection begins is 2.9. */
 	return highest > 4 * usual ? 1.25 * usual : 0;
 }
@@ -480,33 +475,26 @@ const struct panel panels[] = {
 
 const size_t n_panels = N(panels);
 
-/* Sets *has if a curve of the lane has a value, and *changes if a value changes. */
-static void look_at(const struct flow_series *s, enum field_lane lane, bool *has, bool *changes)
+const char *panel_lack(const struct panel *p, const struct flow *flow)
 {
-	for (unsigned int curve = 0; curve < s->n_curves; curve++) {
+	const struct flow_series *s = flow->series;
+	bool has = false, changes = false;
+
+	for (unsigned int curve = 0; p->lane && curve < s->n_curves; curve++) {
 		__s64 first = VALUE_NONE;
 
-		for (size_t i = 0; s->curve[curve].lane == lane && i < s->n; i++) {
+		for (size_t i = 0; s->curve[curve].lane == p->lane && i < s->n; i++) {
 			__s64 value = flow_series_value(s, i, curve);
 
 			if (value == VALUE_NONE)
 				continue;
-			*has = true;
-			*changes |= first != VALUE_NONE && value != first;
+			has = true;
+			changes |= first != VALUE_NONE && value != first;
 			first = value;
 		}
 	}
-}
-
-const char *panel_lack(const struct panel *p, const struct flow *flow)
-{
-	bool has = false, changes = false;
-
-	if (!p->lane)
-		return NULL;
-	look_at(flow->series, p->lane, &has, &changes);
 	if (!has)
-		return "not known";
+		return p->lane ? "not known" : NULL;
 	return p->lane == LANE_LOSSES && !changes ? "nothing was lost or sent again" : NULL;
 }
 

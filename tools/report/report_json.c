@@ -180,20 +180,6 @@ static void add_panels(struct json *j, const struct report *r)
 	json_close(j);
 }
 
-static void add_states(struct json *j, const struct flow_series *s, unsigned int curve)
-{
-	unsigned int n = s->curve[curve].n_states;
-
-	json_open_array(j, "names");
-	for (unsigned int i = 0; i < n; i++)
-		json_add_string(j, NULL, curve_state_name(s, curve, i));
-	json_close(j);
-	json_open_array(j, "colours");
-	for (unsigned int i = 0; i < n; i++)
-		json_add_string(j, NULL, colours[curve_state_colour(s, curve, i)].name);
-	json_close(j);
-}
-
 static void add_curve(struct json *j, const struct flow_series *s, unsigned int curve)
 {
 	const struct curve *of = &s->curve[curve];
@@ -203,10 +189,18 @@ static void add_curve(struct json *j, const struct flow_series *s, unsigned int 
 	json_add_string(j, "values", of->key);
 	json_add_string(j, "name", of->name);
 	json_add_string(j, "look", look_names[of->look]);
-	if (of->look == LOOK_STATES)
-		add_states(j, s, curve);
-	else
+	if (of->look == LOOK_STATES) {
+		json_open_array(j, "names");
+		for (unsigned int i = 0; i < of->n_states; i++)
+			json_add_string(j, NULL, curve_state_name(s, curve, i));
+		json_close(j);
+		json_open_array(j, "colours");
+		for (unsigned int i = 0; i < of->n_states; i++)
+			json_add_string(j, NULL, colours[curve_state_colour(s, curve, i)].name);
+		json_close(j);
+	} else {
 		json_add_string(j, "colour", colours[of->colour].name);
+	}
 	json_add_int(j, "divisor", of->divisor ? of->divisor : 1);
 	json_add_bool(j, "is_bytes", of->is_bytes);
 	json_add_bool(j, "may_be_far_off", of->may_be_far_off);

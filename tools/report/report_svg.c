@@ -405,26 +405,9 @@ static void draw_panel(struct figure *f, const struct panel *p)
 	f->y += f->height + GAP;
 }
 
-/* "Flow 1: 10.0.0.1:1234 > [2001:db8::1]:443 (bpf_bbr)" */
-static void put_head(const struct figure *f)
-{
-	const struct flow *flow = f->flow;
-	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN];
-
-	format_address_port(local, sizeof(local), flow->first.laddr, flow->first.lport);
-	format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
-	fprintf(f->out, "<text class=\"head\" x=\"%d\" y=\"26\">Flow %u: ", WIDTH / 2,
-		flow->number + 1);
-	put_words(f->out, local, sizeof(local));
-	fputs(" &gt; ", f->out);
-	put_words(f->out, remote, sizeof(remote));
-	fputs(" (", f->out);
-	put_words(f->out, flow->instance, sizeof(flow->instance));
-	fputs(")</text>\n", f->out);
-}
-
 void report_write_svg(FILE *out, const struct report *r, const struct flow *flow)
 {
+	char local[ADDRESS_TEXT_LEN], remote[ADDRESS_TEXT_LEN];
 	double height = TOP + BOTTOM;
 	struct figure f = { out, r, flow, fmax(seconds(r, r->flows.end_ns), 1e-3), .y = TOP };
 
@@ -442,7 +425,17 @@ void report_write_svg(FILE *out, const struct report *r, const struct flow *flow
 	      ".points{fill:none;stroke-width:1.8;stroke-linecap:round}</style>\n"
 	      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
 	      out);
-	put_head(&f);
+	format_address_port(local, sizeof(local), flow->first.laddr, flow->first.lport);
+	format_address_port(remote, sizeof(remote), flow->first.raddr, flow->first.rport);
+	/* "Flow 1: 10.0.0.1:1234 > [2001:db8::1]:443 (bpf_bbr)" */
+	fprintf(out, "<text class=\"head\" x=\"%d\" y=\"26\">Flow %u: ", WIDTH / 2,
+		flow->number + 1);
+	put_words(out, local, sizeof(local));
+	fputs(" &gt; ", out);
+	put_words(out, remote, sizeof(remote));
+	fputs(" (", out);
+	put_words(out, flow->instance, sizeof(flow->instance));
+	fputs(")</text>\n", out);
 	for (size_t i = 0; i < n_panels; i++)
 		if (is_drawn(&panels[i], r))
 			draw_panel(&f, &panels[i]);
