@@ -137,33 +137,27 @@ static int open_new(struct record_output *o)
 
 /*
  * Finds the end of what can be read. What is left of a cut chunk is written again as a whole chunk:
- * otherwise readers would take what comes after it for its rest.
+ * otherwise readers would take what comes after it for its rest. In a separate process: anybody may
+ * have written the bytes, and bbrmon still needs privileges.
  */
-static int find_end(struct record_output *o, struct recording_reader *r)
-{
-	enum recording_next next;
-
-	r->skim = true;
-	while ((next = recording_next(r, -1)) == RECORDING_NEXT_EVENT) {
-		if (o->writer->fd != o->fd) {
-			recording_writer_file(o->writer, o->fd, o->path, r->chunk_offset);
-			lseek(o->fd, r->chunk_offset, SEEK_SET);
-		}
-		recording_writer_run(o->writer, &r->run);
-		recording_writer_event(o->writer, r->origin, &r->event);
-	}
-	return next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_USAGE;
-}
-
-/* In a separate process: anybody may have written the bytes, and bbrmon still needs privileges. */
 static int rescue(void *ctx)
 {
 	struct record_output *o = ctx;
 	struct recording_reader reader;
+	enum recording_next next;
 	int ret;
 
 	recording_read_fd(&reader, o->fd, o->path);
-	ret = find_end(o, &reader);
+	reader.skim = true;
+	while ((next = recording_next(&reader, -1)) == RECORDING_NEXT_EVENT) {
+		if (o->writer->fd != o->fd) {
+			recording_writer_file(o->writer, o->fd, o->path, reader.chunk_offset);
+			lseek(o->fd, reader.chunk_offset, SEEK_SET);
+		}
+		recording_writer_run(o->writer, &reader.run);
+		recording_writer_event(o->writer, reader.origin, &reader.event);
+	}
+	ret = next == RECORDING_NEXT_OVER ? EXIT_DONE : EXIT_USAGE;
 	if (!ret && reader.whole_end != reader.offset)
 		err("%s: was cut off at byte %llu; the %llu complete events of its last chunk are "
 		    "kept",
