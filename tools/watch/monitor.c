@@ -167,15 +167,6 @@ static int follow_kernel(struct monitor *m)
 	return err_bpf(error, "cannot watch the kernel's own bbr");
 }
 
-static void say_waiting(struct monitor *m)
-{
-	bool has_instance = m->n_subs > (m->probe.obj != NULL);
-
-	if (!has_instance && !m->config.names.n && !m->said_waiting)
-		err("no instance is loaded: waiting for one");
-	m->said_waiting = !has_instance;
-}
-
 /*
  * Follows new instances. Returns the first error. Attaching to the kernel's own bbr takes longer
  * than all else, so events begin when everything is ready: at one moment for all.
@@ -184,6 +175,7 @@ static int scan(struct monitor *m)
 {
 	struct instance *list AUTO_FREE = NULL;
 	int n, kernel, n_before = m->n_subs, ret = EXIT_DONE;
+	bool has_instance;
 
 	m->scanned_ns = now_ns();
 	n = instance_list(&list);
@@ -203,7 +195,10 @@ static int scan(struct monitor *m)
 	kernel = follow_kernel(m);
 	for (int i = n_before; i < m->n_subs; i++)
 		subscription_begin(&m->subs[i]);
-	say_waiting(m);
+	has_instance = m->n_subs > (m->probe.obj != NULL);
+	if (!has_instance && !m->config.names.n && !m->said_waiting)
+		err("no instance is loaded: waiting for one");
+	m->said_waiting = !has_instance;
 	kernel_types_forget(); /* they are large, and most scans find nothing new */
 	return ret ? ret : kernel;
 }
@@ -336,22 +331,15 @@ int monitor_rest_ms(const struct monitor *m)
 	return m->rest_until_ns > now ? (m->rest_until_ns - now) / NS_PER_MS + 1 : 0;
 }
 
-static void rest(const struct monitor *m, int most_ms)
-{
-	__u64 now = now_ns(), most = most_ms * NS_PER_MS, ns;
-
-	if (!most || m->rest_until_ns <= now)
-		return;
-	ns = m->rest_until_ns - now;
-	nanosleep(&(struct timespec){ .tv_nsec = ns < most ? ns : most }, NULL);
-}
-
 int monitor_poll(struct monitor *m, int wait_ms, bool *idle)
 {
 	size_t size = m->config.ring_size < REST_RING ? m->config.ring_size : REST_RING;
+	__u64 now = now_ns(), most = wait_ms * NS_PER_MS;
+	__u64 ns = m->rest_until_ns > now ? m->rest_until_ns - now : 0;
 	int to_tick, n;
 
-	rest(m, wait_ms);
+	if (most && ns)
+		nanosleep(&(struct timespec){ .tv_nsec = ns < most ? ns : most }, NULL);
 	to_tick = ms_to_tick(m, now_ns());
 	if (!to_tick) {
 		tick(m);
