@@ -2,6 +2,7 @@
 /* The connections of a window, and readings of them from what the kernel and BBR say. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sys/mman.h>
 
@@ -178,31 +179,26 @@ __u64 bound_of_params(const struct algorithm *a, const __u32 *params, size_t n)
 	return bound ? bound : WHY_NO_RATE;
 }
 
-static void map_params(struct bounded_instance *b)
-{
-	int fd AUTO_CLOSE = instance_map(b->inst.params_id);
-	void *p;
-
-	if (fd < 0)
-		return;
-	b->size = sizeof(*b->params) + 2ull * BBR_PROFILES * b->inst.abi.params_size;
-	p = mmap(NULL, b->size, PROT_READ, MAP_SHARED, fd, 0);
-	b->params = p == MAP_FAILED ? NULL : p;
-}
-
 /* An instance that cannot be read is added, too, so that it is tried once. */
 static struct bounded_instance *add_instance(struct profile_bounds *b, __u32 map_id)
 {
 	struct bounded_instance *added = &MEM_ADD(b->list, b->n);
 	struct instance *list AUTO_FREE = NULL;
-	int n = instance_list_alive(&list);
+	int n = instance_list_alive(&list), fd;
+	void *p;
 
 	*added = (struct bounded_instance){ .inst.map_id = map_id };
 	for (int i = 0; i < n; i++) {
 		if (list[i].map_id != map_id || !list[i].supported)
 			continue;
 		added->inst = list[i];
-		map_params(added);
+		fd = instance_map(list[i].params_id);
+		added->size =
+			sizeof(*added->params) + 2ull * BBR_PROFILES * list[i].abi.params_size;
+		p = fd < 0 ? MAP_FAILED : mmap(NULL, added->size, PROT_READ, MAP_SHARED, fd, 0);
+		added->params = p == MAP_FAILED ? NULL : p;
+		if (fd >= 0)
+			close(fd);
 	}
 	return added;
 }

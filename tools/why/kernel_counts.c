@@ -123,14 +123,15 @@ void kernel_counts_close(struct kernel_counts *k)
 
 #define LINE_LEN 1024
 
-/* "cpu1 user nice system idle iowait irq softirq steal guest guest_nice" */
-static void read_times(struct cpu_times *times, unsigned int n, FILE *f)
+void cpu_times_of(struct cpu_times *times, unsigned int n, FILE *stat, FILE *softnet)
 {
 	char line[LINE_LEN];
 	unsigned long long t[8];
-	unsigned int cpu;
+	unsigned int dropped, squeezed, cpu;
 
-	while (f && fgets(line, sizeof(line), f)) {
+	memset(times, 0, n * sizeof(*times));
+	/* "cpu1 user nice system idle iowait irq softirq steal guest guest_nice" */
+	while (stat && fgets(line, sizeof(line), stat)) {
 		if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &t[0],
 			   &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 9 ||
 		    cpu >= n)
@@ -142,15 +143,8 @@ static void read_times(struct cpu_times *times, unsigned int n, FILE *f)
 		for (int i = 0; i < 8; i++)
 			times[cpu].all += t[i];
 	}
-}
-
-/* Hexadecimal: processed, dropped, time_squeeze; the CPU's number is the 13th. */
-static void read_softnet(struct cpu_times *times, unsigned int n, FILE *f)
-{
-	char line[LINE_LEN];
-	unsigned int dropped, squeezed, cpu;
-
-	while (f && fgets(line, sizeof(line), f)) {
+	/* Hexadecimal: processed, dropped, time_squeeze; the CPU's number is the 13th. */
+	while (softnet && fgets(line, sizeof(line), softnet)) {
 		if (sscanf(line, "%*x %x %x %*x %*x %*x %*x %*x %*x %*x %*x %*x %x", &dropped,
 			   &squeezed, &cpu) != 3 ||
 		    cpu >= n)
@@ -159,13 +153,6 @@ static void read_softnet(struct cpu_times *times, unsigned int n, FILE *f)
 		times[cpu].drops = dropped;
 		times[cpu].squeezes = squeezed;
 	}
-}
-
-void cpu_times_of(struct cpu_times *times, unsigned int n, FILE *stat, FILE *softnet)
-{
-	memset(times, 0, n * sizeof(*times));
-	read_times(times, n, stat);
-	read_softnet(times, n, softnet);
 }
 
 void cpus_read(struct cpus *c)

@@ -107,21 +107,6 @@ static bool take_counts(void *ctx, const struct why_socket *s)
 	return !is_interrupted();
 }
 
-/*
- * Pauses of different lengths: an application that does the same ten times a second would otherwise
- * be seen at the same moment each time.
- */
-static __u64 next_pause(__u64 for_ns, __u64 took_ns)
-{
-	__u64 pause = for_ns / READINGS;
-
-	if (pause < PAUSE_LEAST_NS)
-		pause = PAUSE_LEAST_NS;
-	if (pause < SHARE * took_ns)
-		pause = SHARE * took_ns;
-	return pause / 2 + random() % (pause + 1);
-}
-
 static int follow(struct asking *a)
 {
 	__u64 for_ns = a->for_ns ? a->for_ns : FOR_DEFAULT_NS;
@@ -138,24 +123,21 @@ static int follow(struct asking *a)
 		now = now_ns();
 		if (ret || is_last || is_interrupted())
 			return ret;
-		pause = next_pause(for_ns, now - began);
+		pause = for_ns / READINGS;
+		if (pause < PAUSE_LEAST_NS)
+			pause = PAUSE_LEAST_NS;
+		if (pause < SHARE * (now - began))
+			pause = SHARE * (now - began);
+		/*
+		 * Of different lengths: an application that does the same ten times a second would
+		 * otherwise be seen at the same moment each time.
+		 */
+		pause = pause / 2 + random() % (pause + 1);
 		is_last = now + pause >= end;
 		if (is_last)
 			pause = end > now ? end - now : 0;
 		nanosleep(&(struct timespec){ pause / NS_PER_S, pause % NS_PER_S }, NULL);
 	}
-}
-
-/* Has an instance connections that were not seen? */
-static bool find_unseen(const struct asking *a)
-{
-	for (int i = 0; i < a->sockets.n_instances; i++) {
-		const struct sockets_instance *inst = &a->sockets.instances[i];
-
-		if (inst->unseen && names_have(&a->names, inst->origin.name))
-			return true;
-	}
-	return false;
 }
 
 static int read_live(struct asking *a)
@@ -172,7 +154,12 @@ static int read_live(struct asking *a)
 	}
 	if (!ret)
 		cpus_read(&a->cpus);
-	a->has_unseen = !a->netns && a->sockets.has_unseen_netns && find_unseen(a);
+	for (int i = 0; i < a->sockets.n_instances; i++) {
+		const struct sockets_instance *inst = &a->sockets.instances[i];
+
+		a->has_unseen |= inst->unseen && names_have(&a->names, inst->origin.name);
+	}
+	a->has_unseen &= !a->netns && a->sockets.has_unseen_netns;
 	kernel_counts_close(&a->counts);
 	sockets_close(&a->sockets);
 	profile_bounds_free(&a->bounds);
