@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The flows of a recording, the totals of each, and its curves. A flow is a connection from its first event to
- * its last one.
+ * The flows of a recording, the totals of each, and its curves. A flow is a connection from its
+ * first event to its last one.
  */
 #ifndef TOOLS_FLOW_H
 #define TOOLS_FLOW_H
@@ -197,6 +197,8 @@ const char *curve_state_name(const struct flow_series *s, unsigned int curve, un
  */
 enum colour curve_state_colour(const struct flow_series *s, unsigned int curve, unsigned int state);
 
+#define RTT_BUCKETS 1728 /* see flow_series_rtt() */
+
 /*
  * The values in a flow's events, over time, in bounded memory.
  *
@@ -205,8 +207,6 @@ enum colour curve_state_colour(const struct flow_series *s, unsigned int curve, 
  * of a curve. So each value that is shown is a real one at its real time, and no extreme is lost.
  * The intervals are as short as `max` allows, to within a factor of two.
  */
-#define RTT_BUCKETS 1728
-
 struct flow_series {
 	const struct algorithm *algorithm;
 	struct curve *curve; /* those of the algorithm's flows */
@@ -214,7 +214,7 @@ struct flow_series {
 	__s64 *rows; /* in the order of time; each has its time, and a value for each curve */
 	size_t n, max;
 	__u64 interval_ns; /* 0: all events are there */
-	__u64 n_rtts; /* samples, see flow_series_rtt() */
+	__u64 n_rtts; /* samples, in all of these */
 	__u32 rtts[RTT_BUCKETS];
 };
 

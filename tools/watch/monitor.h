@@ -49,7 +49,7 @@ int guardian_start(struct guardian *g);
 /* Ends and reaps the child. */
 void guardian_end(struct guardian *g);
 
-/* Our subscription to one instance: a slot of its struct bbr_watch, our ring buffer in it, and the lease. */
+/* A subscription of ours: a slot of an instance's struct bbr_watch, our ring in it, the lease. */
 struct subscription {
 	struct instance inst;
 	struct origin origin;
