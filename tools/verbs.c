@@ -35,12 +35,14 @@ bool is_same_file(const char *a, const char *b)
 /* A device takes both. Files that are not there yet are one if their folders and names are. */
 bool is_same_output(const char *a, const char *b)
 {
+	const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
 	char *x AUTO_FREE = mem_copy(a), *y AUTO_FREE = mem_copy(b);
 	struct stat st;
 
 	if (!stat(a, &st))
 		return S_ISREG(st.st_mode) && is_same_file(a, b);
-	return !strcmp(basename(x), basename(y)) && is_same_file(dirname(x), dirname(y));
+	return !strcmp(end_a ? end_a + 1 : a, end_b ? end_b + 1 : b) &&
+	       is_same_file(dirname(x), dirname(y));
 }
 
 void note_write_error(int *error, bool has_failed)
