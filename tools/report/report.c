@@ -66,10 +66,8 @@ static void note_missing(struct report *r, const struct bbr_event *dated)
 	__u64 run = reader_of(r)->run.id, drops;
 	struct watch_totals now;
 
-	if (r->run == run && r->totals_taken == reader_of(r)->totals_taken) {
-		r->newest_ns = dated->time_ns;
+	if (r->run == run && r->totals_taken == reader_of(r)->totals_taken)
 		return;
-	}
 	now = event_source_totals(&r->source);
 	drops = counters_drops(&now.counters);
 	if (drops > r->drops)
@@ -84,7 +82,6 @@ static void note_missing(struct report *r, const struct bbr_event *dated)
 	r->totals_taken = reader_of(r)->totals_taken;
 	r->drops = drops;
 	r->unwatched_ns = now.unwatched_ns;
-	r->newest_ns = dated->time_ns;
 }
 
 static bool note_series(void *ctx, const struct origin *origin, UNUSED const struct bbr_event *e)
@@ -96,6 +93,7 @@ static bool note_series(void *ctx, const struct origin *origin, UNUSED const str
 	if (!dated)
 		return true;
 	note_missing(r, dated);
+	r->newest_ns = dated->time_ns;
 	flow = flows_find(&r->flows, origin, dated);
 	/* A recording that is still written has more than at the first reading. */
 	if (!flow || flow->number >= r->flows.n || dated->time_ns > flow->last.time_ns)

@@ -379,28 +379,20 @@ static void add_others(struct json *j, const struct report *r)
 	json_close(j);
 }
 
-static void add_times(struct json *j, const struct report *r, const struct flow_series *s)
+/* The differences of a curve's values or, with TIMES, of the rows' times. */
+#define TIMES (-1)
+
+static void add_column(struct json *j, const char *key, const struct report *r,
+		       const struct flow_series *s, int curve)
 {
-	__u64 before = 0;
+	__s64 before = 0, value;
 
-	json_open_array(j, "time_us");
+	json_open_array(j, key);
 	for (size_t i = 0; i < s->n; i++) {
-		__u64 time = (flow_series_time_ns(s, i) - r->flows.start_ns) / NS_PER_US;
-
-		json_add_int(j, NULL, time - before);
-		before = time;
-	}
-	json_close(j);
-}
-
-static void add_values(struct json *j, const struct flow_series *s, unsigned int curve)
-{
-	__s64 before = 0;
-
-	json_open_array(j, s->curve[curve].key);
-	for (size_t i = 0; i < s->n; i++) {
-		__s64 value = flow_series_value(s, i, curve);
-
+		if (curve == TIMES)
+			value = (flow_series_time_ns(s, i) - r->flows.start_ns) / NS_PER_US;
+		else
+			value = flow_series_value(s, i, curve);
 		if (value == VALUE_NONE) {
 			json_add_null(j, NULL);
 			continue;
@@ -422,11 +414,11 @@ static void add_series(struct json *j, const struct report *r)
 		json_add_int(j, "interval_ns", s->interval_ns);
 		add_rounded(j, "rate_top_bps", flow_series_rate_top(s), 0);
 		json_new_line(j);
-		add_times(j, r, s);
+		add_column(j, "time_us", r, s, TIMES);
 		json_open_object(j, "values");
 		for (unsigned int curve = 0; curve < s->n_curves; curve++) {
 			json_new_line(j);
-			add_values(j, s, curve);
+			add_column(j, s->curve[curve].key, r, s, curve);
 		}
 		json_close(j);
 		json_close(j);
