@@ -50,16 +50,6 @@ static void format_number(char buf[NUMBER_LEN], double value)
 	}
 }
 
-static void print_value(FILE *out, const char *value)
-{
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			fputc('\\', out);
-		/* Nothing that is not UTF-8 or ends the line. */
-		fputc(*value < ' ' || *value > '~' ? '?' : *value, out);
-	}
-}
-
 /* le: the bound of a bucket, or NULL. */
 static void print_sample(struct openmetrics *om, const struct om_family *family, const char *suffix,
 			 const struct om_label *labels, const char *le, double value)
@@ -70,7 +60,12 @@ static void print_sample(struct openmetrics *om, const struct om_family *family,
 	fprintf(om->out, "%s%s", family->name, suffix);
 	for (; labels->name; labels++) {
 		fprintf(om->out, "%c%s=\"", before, labels->name);
-		print_value(om->out, labels->value);
+		for (const char *c = labels->value; *c; c++) {
+			if (*c == '\\' || *c == '"')
+				fputc('\\', om->out);
+			/* Nothing that is not UTF-8 or ends the line. */
+			fputc(*c < ' ' || *c > '~' ? '?' : *c, om->out);
+		}
 		fputc('"', om->out);
 		before = ',';
 	}

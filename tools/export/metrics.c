@@ -111,11 +111,12 @@ static void forget(struct metrics *m, struct tracked *c)
 	conn_map_drop(&m->by_tuple, &c->tuple);
 }
 
-static void settle(struct tracked *c, __u64 until_ns)
+/* Counts the time in its mode, if somebody watched. */
+static void settle(struct tracked *c, __u64 until_ns, bool watched)
 {
 	if (until_ns <= c->settled_ns)
 		return;
-	if (c->mode >= 0)
+	if (watched && c->mode >= 0)
 		c->series->modes[c->mode].ns += until_ns - c->settled_ns;
 	c->settled_ns = until_ns;
 }
@@ -237,7 +238,7 @@ static void take_state(struct tracked *c, const struct algorithm *a, struct metr
 {
 	struct totals totals = totals_of(e);
 
-	settle(c, e->time_ns);
+	settle(c, e->time_ns, true);
 	add_difference(c->series, &c->last, &totals);
 	take_findings(c, a, e);
 	c->last = totals;
@@ -439,12 +440,7 @@ void metrics_settle(struct metrics *m, __u64 now_ns, bool watched)
 	struct tracked *c;
 
 	LIST_FOREACH(c, &m->all, list)
-	{
-		if (watched)
-			settle(c, now_ns);
-		else if (c->settled_ns < now_ns)
-			c->settled_ns = now_ns;
-	}
+	settle(c, now_ns, watched);
 	forget_old_names(&m->netns);
 }
 

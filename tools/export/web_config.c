@@ -62,29 +62,11 @@ static struct web_stamp stamp_of(const struct stat *st)
 	};
 }
 
-static bool read_all(struct web_file *file, int fd, size_t size)
-{
-	size_t n = 0;
-	ssize_t got;
-
-	if (size > FILE_MAX)
-		return refuse_file(file, "it is larger than 1 MiB");
-	file->text = mem_new(1, size + 2);
-	while ((got = read(fd, file->text + n, size + 1 - n)) > 0)
-		n += got;
-	if (got < 0)
-		return refuse_file(file, strerror(errno));
-	if (n > size)
-		return refuse_file(file, "it grows while it is read");
-	if (memchr(file->text, 0, n))
-		return refuse_file(file, "it is not a text");
-	return true;
-}
-
 /* A secret: others should not be able to read it. */
 static bool read_file(struct web_file *file, bool secret)
 {
 	int fd AUTO_CLOSE = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t got, n = 0;
 	struct stat st;
 
 	if (fd < 0)
@@ -92,8 +74,17 @@ static bool read_file(struct web_file *file, bool secret)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return refuse_file(file, "it is not a regular file");
 	file->stamp = stamp_of(&st);
-	if (!read_all(file, fd, st.st_size))
-		return false;
+	if (st.st_size > FILE_MAX)
+		return refuse_file(file, "it is larger than 1 MiB");
+	file->text = mem_new(1, st.st_size + 2);
+	while ((got = read(fd, file->text + n, st.st_size + 1 - n)) > 0)
+		n += got;
+	if (got < 0)
+		return refuse_file(file, strerror(errno));
+	if (n > st.st_size)
+		return refuse_file(file, "it grows while it is read");
+	if (memchr(file->text, 0, n))
+		return refuse_file(file, "it is not a text");
 	if (secret && st.st_mode & (S_IROTH | S_IWOTH)) {
 		err("--web-config: %s has secrets, and every user of this machine may read or "
 		    "change it",
