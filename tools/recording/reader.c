@@ -336,14 +336,6 @@ static void begin_chunk(struct recording_reader *r)
 		r->raw_start = r->raw_end;
 }
 
-static void end_chunk(struct recording_reader *r)
-{
-	use(r, r->chunk_size);
-	if (!r->is_cut)
-		r->whole_end = r->offset;
-	r->in_chunk = false;
-}
-
 static void take_totals(struct recording_reader *r, const struct recording_record *record)
 {
 	struct watch_totals t = record->totals;
@@ -409,7 +401,10 @@ static enum recording_next next_record(struct recording_reader *r)
 		if (bad && !was_lost)
 			say_lost(r, NULL, 0);
 		r->chunk->is_lost |= bad;
-		end_chunk(r);
+		use(r, r->chunk_size);
+		if (!r->is_cut)
+			r->whole_end = r->offset;
+		r->in_chunk = false;
 		return RECORDING_NEXT_NONE;
 	}
 	r->raw_start += size;

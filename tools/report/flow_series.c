@@ -101,21 +101,6 @@ static const struct curve common[] = {
 /* For the algorithm's own fields in a lane, one after the other. */
 static const enum colour field_colours[] = { COLOUR_RED, COLOUR_GREEN, COLOUR_SKY, COLOUR_YELLOW };
 
-static void add_field(struct flow_series *s, const struct field *f, unsigned int before)
-{
-	s->curve[s->n_curves++] = (struct curve){
-		.key = f->key,
-		.name = f->curve ? f->curve : f->key,
-		.lane = f->lane,
-		.look = f->lane == LANE_STATE ? LOOK_STATES : LOOK_STEP,
-		.colour = field_colours[before % N(field_colours)],
-		.n_states = f->n_names,
-		.states = f->names,
-		.field = f,
-		.needs_state = true,
-	};
-}
-
 static bool is_calm(const struct curve *c, unsigned int state)
 {
 	const struct field *f = c->field;
@@ -158,9 +143,21 @@ static void curves_init(struct flow_series *s, const struct algorithm *a)
 		if (curve->value == mode_of)
 			curve->n_states = a->n_modes;
 	}
-	for (int i = 0; i < a->n_fields; i++)
-		if (a->fields[i].lane && !has_curve(s, a->fields[i].key))
-			add_field(s, &a->fields[i], fields[a->fields[i].lane]++);
+	for (const struct field *f = a->fields; f < a->fields + a->n_fields; f++) {
+		if (!f->lane || has_curve(s, f->key))
+			continue;
+		s->curve[s->n_curves++] = (struct curve){
+			.key = f->key,
+			.name = f->curve ? f->curve : f->key,
+			.lane = f->lane,
+			.look = f->lane == LANE_STATE ? LOOK_STATES : LOOK_STEP,
+			.colour = field_colours[fields[f->lane]++ % N(field_colours)],
+			.n_states = f->n_names,
+			.states = f->names,
+			.field = f,
+			.needs_state = true,
+		};
+	}
 	for (struct curve *curve = s->curve; curve < s->curve + s->n_curves; curve++) {
 		curve->coloured = coloured;
 		coloured += coloured_before(curve, curve->n_states);
