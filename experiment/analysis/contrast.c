@@ -479,76 +479,32 @@ bool contrast_interval(const struct contrast *c, double errors, double *low, dou
 	return true;
 }
 
-#define ENOUGH 1e-15 /* of a step, relative to what it changes */
-#define MAX_STEPS 10000
-#define QUANTILE_BISECTIONS 200
+#define PIECES 1000
+
+/* The integral of cosh(x)^-df from 0 to u, by Simpson's rule. */
+static double student_integral(double u, double df)
+{
+	double sum = 0, width = u / PIECES;
+
+	for (int i = 0; i <= PIECES; i++)
+		sum += (i % 2 ? 4 : i && i < PIECES ? 2 : 1) * pow(cosh(i * width), -df);
+	return sum * width / 3;
+}
 
 /*
- * The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated by Lentz's
- * method as modified by Thompson and Barnett (1986). Converges fast for x < (a + 1) / (a + b + 2).
+ * With t = sqrt(df) * sinh(u), the density of u is proportional to cosh(u)^-df. It falls from 0 on,
+ * so Newton's steps from there never go too far, and end when rounding allows no further one.
  */
-static double beta_fraction(double a, double b, double x)
-{
-	double c = 1, d = 1 - (a + b) * x / (a + 1), f;
-
-	d = 1 / d;
-	f = d;
-	for (int m = 1; m < MAX_STEPS; m++) {
-		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-
-		d = 1 / (1 + even * d);
-		c = 1 + even / c;
-		f *= c * d;
-		d = 1 / (1 + odd * d);
-		c = 1 + odd / c;
-		f *= c * d;
-		if (fabs(c * d - 1) < ENOUGH)
-			break;
-	}
-	return f;
-}
-
-/* The regularised incomplete beta function I_x(a, b); y is 1 - x, without its rounding. */
-static double incomplete_beta(double a, double b, double x, double y)
-{
-	double front;
-
-	if (x <= 0 || y <= 0)
-		return x <= 0 ? 0 : 1;
-	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y));
-	if (x < (a + 1) / (a + b + 2))
-		return front * beta_fraction(a, b, x) / a;
-	return 1 - front * beta_fraction(b, a, y) / b;
-}
-
-/* DLMF 8.17.20 with the transformation of Abramowitz and Stegun 26.7.1. */
-double student_cdf(double t, double df)
-{
-	double sum = df + t * t;
-	double tails = incomplete_beta(df / 2, 0.5, df / sum, t * t / sum);
-
-	return t > 0 ? 1 - tails / 2 : tails / 2;
-}
-
 double student_quantile(double p, double df)
 {
-	double low, high = 1;
+	double all, step, u = 0;
 
 	if (p < 0.5)
 		return -student_quantile(1 - p, df);
-	while (student_cdf(high, df) < p)
-		high *= 2;
-	low = high == 1 ? 0 : high / 2;
-	for (int i = 0; i < QUANTILE_BISECTIONS; i++) {
-		double middle = (low + high) / 2;
-
-		if (middle <= low || middle >= high)
-			break;
-		if (student_cdf(middle, df) < p)
-			low = middle;
-		else
-			high = middle;
-	}
-	return high;
+	all = 2 * student_integral(acosh(exp(45 / df)), df); /* beyond that it is below 1e-19 */
+	do {
+		step = ((p - 0.5) * all - student_integral(u, df)) * pow(cosh(u), df);
+		u += step;
+	} while (step > 1e-15 * u);
+	return sqrt(df) * sinh(u);
 }

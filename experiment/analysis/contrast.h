@@ -96,12 +96,9 @@ double contrast_difference(const struct contrast *c);
 bool contrast_interval(const struct contrast *c, double errors, double *low, double *high);
 
 /*
- * Student's t distribution, with any real number of degrees of freedom.
+ * The value that Student's t is below with chance p, 0 < p < 1, with any real number of degrees of
+ * freedom from 1 on.
  */
-/* The chance that t is below a value; df > 0. */
-double student_cdf(double t, double df);
-
-/* The value that t is below with chance p, 0 < p < 1. */
 double student_quantile(double p, double df);
 
 #endif
