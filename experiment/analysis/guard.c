@@ -196,3 +196,23 @@ struct guard_result guard_judge(const struct guard *guard, const struct rows *ro
 		judge(&to, guard, &c, level);
 	return to;
 }
+
+bool guard_status_judge(struct guard_status *status, const struct experiment *e, struct rows *rows)
+{
+	struct rows_units units = rows_find_units(rows, e);
+	__u32 arm = e->arms - 1;
+
+	*status = (struct guard_status){};
+	for (size_t i = 0; i < rows->n; i++)
+		status->ended += rows->at[i].arm == arm;
+	for (int i = 0; i < EXPERIMENT_GUARDS && e->guard[i][0]; i++) {
+		if (!guard_parse("--guard", e->guard[i], &status->guard[i])) {
+			status->guards = 0;
+			return false;
+		}
+		status->result[i] =
+			guard_judge(&status->guard[i], rows, &units, arm, guard_level(e));
+		status->guards++;
+	}
+	return true;
+}

@@ -54,6 +54,17 @@ double guard_level(const struct experiment *e);
 struct guard_result guard_judge(const struct guard *guard, const struct rows *rows,
 				const struct rows_units *units, int arm, double level);
 
+/* How a canary's guards stand at a moment. */
+struct guard_status {
+	int guards;
+	struct guard guard[EXPERIMENT_GUARDS];
+	struct guard_result result[EXPERIMENT_GUARDS];
+	__u64 ended; /* connections of the new arm that began in this step */
+};
+
+/* Judges all guards by these rows; false, without any, after printing that one is wrong. */
+bool guard_status_judge(struct guard_status *status, const struct experiment *e, struct rows *rows);
+
 /*
  * A line of the log: "retransmitted 2.41% (control 1.02%, allowed 1.22%), 412 and 7,903
  * connections".

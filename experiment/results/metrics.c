@@ -10,18 +10,30 @@
 
 #define ROWS_MAX 200000 /* that guards are judged by */
 
-struct guard_state {
-	bool is_known;
-	enum guard_verdict verdict;
+/* In the order in which they are printed. */
+enum told {
+	/* Of each arm. */
+	CONNECTIONS,
+	REFUSED,
+	ENDED, /* from here on counted by us, from outcomes */
+	FAILED,
+	ACKED,
+	SENT,
+	RETRANSMITTED, /* up to here */
+	SHARE,
+	/* Of an experiment. */
+	CHOSEN,
+	MISSED, /* for each reason */
+	PAUSED,
+	STEP,
+	TOLD,
 };
 
 struct exported_experiment {
 	struct collector collector;
 	struct study study; /* a canary's rows are those since its step began */
-	/* By arm; the last three are bytes. */
-	__u64 ended[EXPERIMENT_ARMS], failed[EXPERIMENT_ARMS], acked[EXPERIMENT_ARMS],
-		sent[EXPERIMENT_ARMS], retransmitted[EXPERIMENT_ARMS];
-	struct guard_state guard[EXPERIMENT_GUARDS];
+	__u64 counted[RETRANSMITTED + 1][EXPERIMENT_ARMS];
+	struct guard_status status; /* of a canary */
 	bool is_running;
 };
 
@@ -44,12 +56,12 @@ static void add_outcomes(struct exported_experiment *e, size_t from)
 	for (size_t i = from; i < e->study.rows.n; i++) {
 		const struct row *row = &e->study.rows.at[i];
 
-		e->ended[row->arm]++;
-		e->failed[row->arm] +=
+		e->counted[ENDED][row->arm]++;
+		e->counted[FAILED][row->arm] +=
 			row->end == EXPERIMENT_RESET || row->end == EXPERIMENT_TIMED_OUT;
-		e->acked[row->arm] += row->acked;
-		e->sent[row->arm] += row->sent;
-		e->retransmitted[row->arm] += row->retransmitted;
+		e->counted[ACKED][row->arm] += row->acked;
+		e->counted[SENT][row->arm] += row->sent;
+		e->counted[RETRANSMITTED][row->arm] += row->retransmitted;
 	}
 }
 
@@ -68,27 +80,6 @@ static void keep_rows_of_step(struct exported_experiment *e)
 	rows->n = n;
 }
 
-static void judge_guards(struct exported_experiment *e)
-{
-	const struct experiment *config = &e->study.experiment;
-	struct rows_units units;
-
-	memset(e->guard, 0, sizeof(e->guard));
-	if (config->design != EXPERIMENT_CANARY)
-		return;
-	units = rows_find_units(&e->study.rows, config);
-	for (int i = 0; i < EXPERIMENT_GUARDS && config->guard[i][0]; i++) {
-		struct guard_result result;
-		struct guard guard;
-
-		if (!guard_parse("guard", config->guard[i], &guard))
-			continue;
-		result = guard_judge(&guard, &e->study.rows, &units, config->arms - 1,
-				     guard_level(config));
-		e->guard[i] = (struct guard_state){ true, result.verdict };
-	}
-}
-
 static void read_one(struct exported_experiment *e)
 {
 	size_t before = e->study.rows.n;
@@ -96,7 +87,8 @@ static void read_one(struct exported_experiment *e)
 	collector_read(&e->collector, &e->study);
 	add_outcomes(e, before);
 	keep_rows_of_step(e);
-	judge_guards(e);
+	if (e->study.experiment.design == EXPERIMENT_CANARY)
+		guard_status_judge(&e->status, &e->study.experiment, &e->study.rows);
 }
 
 /* Takes over the handle. */
@@ -141,142 +133,118 @@ int experiments_update(struct experiments *x)
 
 /* ---- as metrics */
 
-static void print(struct openmetrics *om, const struct om_family *family,
-		  const struct exported_experiment *e, const char *name, const char *value,
-		  double number)
-{
-	const struct om_label labels[] = { { "experiment", e->study.experiment.name },
-					   { name, value },
-					   {} };
-
-	om_number(om, family, labels, number);
-}
-
-#define COUNTED 2 /* the first two are counted by the kernel */
-#define OF_ARM(member) offsetof(struct exported_experiment, member)
-
-static const struct {
-	struct om_family is;
-	size_t numbers; /* one of each arm */
-} by_arm[] = {
-	{ { "bbr_experiment_connections", OM_COUNTER, NULL, "Connections assigned to the arm." },
-	  OF_ARM(study.control.assigned) },
-	{ { "bbr_experiment_refused_connections", OM_COUNTER, NULL,
-	    "Connections for which the kernel refused the arm." },
-	  OF_ARM(study.control.refused) },
-	{ { "bbr_experiment_ended_connections", OM_COUNTER, NULL,
-	    "Connections that have ended, or left a block." },
-	  OF_ARM(ended) },
-	{ { "bbr_experiment_failed_connections", OM_COUNTER, NULL,
-	    "Of these, connections that the peer reset or that timed out." },
-	  OF_ARM(failed) },
-	{ { "bbr_experiment_acked_bytes", OM_COUNTER, "bytes",
-	    "Bytes that were acknowledged, of connections that have ended." },
-	  OF_ARM(acked) },
-	{ { "bbr_experiment_sent_bytes", OM_COUNTER, "bytes",
-	    "Bytes that were sent, of connections that have ended." },
-	  OF_ARM(sent) },
-	{ { "bbr_experiment_retransmitted_bytes", OM_COUNTER, "bytes",
-	    "Bytes that were sent again, of connections that have ended." },
-	  OF_ARM(retransmitted) },
+static const struct om_family families[TOLD] = {
+	[CONNECTIONS] = { "bbr_experiment_connections", OM_COUNTER, NULL,
+			  "Connections assigned to the arm." },
+	[REFUSED] = { "bbr_experiment_refused_connections", OM_COUNTER, NULL,
+		      "Connections for which the kernel refused the arm." },
+	[ENDED] = { "bbr_experiment_ended_connections", OM_COUNTER, NULL,
+		    "Connections that have ended, or left a block." },
+	[FAILED] = { "bbr_experiment_failed_connections", OM_COUNTER, NULL,
+		     "Of these, connections that the peer reset or that timed out." },
+	[ACKED] = { "bbr_experiment_acked_bytes", OM_COUNTER, "bytes",
+		    "Bytes that were acknowledged, of connections that have ended." },
+	[SENT] = { "bbr_experiment_sent_bytes", OM_COUNTER, "bytes",
+		   "Bytes that were sent, of connections that have ended." },
+	[RETRANSMITTED] = { "bbr_experiment_retransmitted_bytes", OM_COUNTER, "bytes",
+			    "Bytes that were sent again, of connections that have ended." },
+	[SHARE] = { "bbr_experiment_share_ratio", OM_GAUGE, "ratio",
+		    "Share of new connections that get the arm." },
+	[CHOSEN] = { "bbr_experiment_chosen_connections", OM_COUNTER, NULL,
+		     "Connections left alone because the application had chosen its congestion "
+		     "control itself." },
+	[MISSED] = { "bbr_experiment_missed_connections", OM_COUNTER, NULL,
+		     "Connections whose outcome is not known." },
+	[PAUSED] = { "bbr_experiment_paused", OM_GAUGE, NULL,
+		     "1 if new connections are left alone." },
+	[STEP] = { "bbr_experiment_step", OM_GAUGE, NULL, "The step of a canary, from 1." },
 };
 
-static void print_by_arm(const struct experiments *x, struct openmetrics *om, bool has_outcomes)
+static const char *const missed[] = { "overwritten", "lost", "no_memory" };
+
+/* The number of an arm, or for a reason. */
+static double number(const struct exported_experiment *e, enum told which, int of)
 {
-	static const struct om_family shares = { "bbr_experiment_share_ratio", OM_GAUGE, "ratio",
-						 "Share of new connections that get the arm." };
-	int n = has_outcomes ? sizeof(by_arm) / sizeof(by_arm[0]) : COUNTED;
+	const struct experiment_control *read = &e->study.control;
+	const struct experiment_control *now = e->collector.handle.control;
+	const __u64 misses[] = { e->study.overwritten, read->lost, read->no_memory };
+	__u32 share[EXPERIMENT_ARMS];
 
-	for (int which = 0; which < n; which++) {
-		om_family(om, &by_arm[which].is);
-		for (int i = 0; i < x->n; i++) {
-			const struct experiment *e = &x->at[i].study.experiment;
-			const __u64 *numbers =
-				(const void *)((const char *)&x->at[i] + by_arm[which].numbers);
-
-			for (__u32 arm = 0; arm < e->arms; arm++)
-				print(om, &by_arm[which].is, &x->at[i], "arm", e->arm[arm].label,
-				      numbers[arm]);
-		}
-	}
-	om_family(om, &shares);
-	for (int i = 0; i < x->n; i++) {
-		const struct experiment *e = &x->at[i].study.experiment;
-		__u32 share[EXPERIMENT_ARMS];
-
-		if (e->design == EXPERIMENT_SWITCHBACK)
-			continue;
-		experiment_shares(&x->at[i].collector.handle, share);
-		for (__u32 arm = 0; arm < e->arms; arm++)
-			print(om, &shares, &x->at[i], "arm", e->arm[arm].label,
-			      share[arm] / (double)EXPERIMENT_SHARES);
+	switch (which) {
+	case CONNECTIONS:
+		return read->assigned[of];
+	case REFUSED:
+		return read->refused[of];
+	case SHARE:
+		experiment_shares(&e->collector.handle, share);
+		return share[of] / (double)EXPERIMENT_SHARES;
+	case CHOSEN:
+		return read->chosen;
+	case MISSED:
+		return misses[of];
+	case PAUSED:
+		return !!now->paused;
+	case STEP:
+		return now->step + 1.0;
+	default:
+		return e->counted[which][of];
 	}
 }
 
-static void print_state(const struct experiments *x, struct openmetrics *om)
+static void print(struct openmetrics *om, enum told which, const struct exported_experiment *e)
 {
-	static const struct om_family chosen = { "bbr_experiment_chosen_connections", OM_COUNTER,
-						 NULL,
-						 "Connections left alone because the application "
-						 "had chosen its congestion control itself." };
-	static const struct om_family missed = { "bbr_experiment_missed_connections", OM_COUNTER,
-						 NULL, "Connections whose outcome is not known." };
-	static const struct om_family paused = { "bbr_experiment_paused", OM_GAUGE, NULL,
-						 "1 if new connections are left alone." };
-	static const struct om_family step = { "bbr_experiment_step", OM_GAUGE, NULL,
-					       "The step of a canary, from 1." };
+	const struct experiment *config = &e->study.experiment;
+	bool is_of_arm = which <= SHARE;
+	int n = is_of_arm ? (int)config->arms : which == MISSED ? 3 : 1;
 
-	om_family(om, &chosen);
-	for (int i = 0; i < x->n; i++)
-		print(om, &chosen, &x->at[i], NULL, NULL, x->at[i].study.control.chosen);
-	om_family(om, &missed);
-	for (int i = 0; i < x->n; i++) {
-		const struct study *s = &x->at[i].study;
+	if ((which == SHARE && config->design == EXPERIMENT_SWITCHBACK) ||
+	    (which == STEP && config->design != EXPERIMENT_CANARY))
+		return;
+	for (int i = 0; i < n; i++) {
+		const struct om_label labels[] = { { "experiment", config->name },
+						   { is_of_arm	     ? "arm" :
+						     which == MISSED ? "why" :
+								       NULL,
+						     is_of_arm ? config->arm[i].label : missed[i] },
+						   {} };
 
-		print(om, &missed, &x->at[i], "why", "overwritten", s->overwritten);
-		print(om, &missed, &x->at[i], "why", "lost", s->control.lost);
-		print(om, &missed, &x->at[i], "why", "no_memory", s->control.no_memory);
+		om_number(om, &families[which], labels, number(e, which, i));
 	}
-	om_family(om, &paused);
-	for (int i = 0; i < x->n; i++)
-		print(om, &paused, &x->at[i], NULL, NULL,
-		      !!x->at[i].collector.handle.control->paused);
-	om_family(om, &step);
-	for (int i = 0; i < x->n; i++)
-		if (x->at[i].study.experiment.design == EXPERIMENT_CANARY)
-			print(om, &step, &x->at[i], NULL, NULL,
-			      x->at[i].collector.handle.control->step + 1.0);
 }
 
-static void print_guards(const struct experiments *x, struct openmetrics *om)
+static void print_guards(struct openmetrics *om, const struct om_family *family,
+			 const struct exported_experiment *e)
 {
-	static const struct om_family family = {
-		"bbr_experiment_guard", OM_GAUGE, NULL,
-		"1 for the verdict of a canary's guard at this step: holds, failed or proven."
-	};
+	for (int i = 0; i < e->status.guards; i++)
+		for (int v = GUARD_HOLDS; v <= GUARD_PROVEN; v++) {
+			const struct om_label labels[] = {
+				{ "experiment", e->study.experiment.name },
+				{ "guard", e->study.experiment.guard[i] },
+				{ "verdict", guard_verdict_name(v) },
+				{}
+			};
 
-	om_family(om, &family);
-	for (int i = 0; i < x->n; i++)
-		for (int k = 0; k < EXPERIMENT_GUARDS; k++) {
-			const struct exported_experiment *e = &x->at[i];
-
-			for (int v = GUARD_HOLDS; v <= GUARD_PROVEN && e->guard[k].is_known; v++) {
-				const struct om_label labels[] = {
-					{ "experiment", e->study.experiment.name },
-					{ "guard", e->study.experiment.guard[k] },
-					{ "verdict", guard_verdict_name(v) },
-					{}
-				};
-
-				om_number(om, &family, labels, (int)e->guard[k].verdict == v);
-			}
+			om_number(om, family, labels, (int)e->status.result[i].verdict == v);
 		}
 }
 
 void experiments_print(const struct experiments *x, struct openmetrics *om, bool has_outcomes)
 {
-	print_by_arm(x, om, has_outcomes);
-	print_state(x, om);
-	if (has_outcomes)
-		print_guards(x, om);
+	static const struct om_family guards = {
+		"bbr_experiment_guard", OM_GAUGE, NULL,
+		"1 for the verdict of a canary's guard at this step: holds, failed or proven."
+	};
+
+	for (enum told which = 0; which < TOLD; which++) {
+		if (!has_outcomes && which >= ENDED && which <= RETRANSMITTED)
+			continue;
+		om_family(om, &families[which]);
+		for (int i = 0; i < x->n; i++)
+			print(om, which, &x->at[i]);
+	}
+	if (!has_outcomes)
+		return;
+	om_family(om, &guards);
+	for (int i = 0; i < x->n; i++)
+		print_guards(om, &guards, &x->at[i]);
 }

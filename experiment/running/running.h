@@ -179,14 +179,6 @@ void decisions(const struct experiment_handle *h, __u64 *first, __u64 *end);
 bool decision_read(const struct experiment_handle *h, __u64 number,
 		   struct experiment_decision *decision);
 
-/* How a canary's guards stand at this moment. */
-struct guard_status {
-	int guards;
-	struct guard guard[EXPERIMENT_GUARDS];
-	struct guard_result result[EXPERIMENT_GUARDS];
-	__u64 ended; /* connections of the new arm that began in this step */
-};
-
 #define GUARD_STATUS_TEXT_LEN 128
 
 /* Judges the guards by the connections that began in the current step and have ended. */

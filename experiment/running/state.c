@@ -123,7 +123,7 @@ bool decision_read(const struct experiment_handle *h, __u64 number,
 	return decision->time;
 }
 
-static void collect(const struct experiment_handle *h, struct rows *rows, __u64 *ended)
+static void collect(const struct experiment_handle *h, struct rows *rows)
 {
 	const struct experiment *e = &h->config;
 	__u64 n = h->control->outcomes, number = n > e->outcomes ? n - e->outcomes : 0;
@@ -135,7 +135,6 @@ static void collect(const struct experiment_handle *h, struct rows *rows, __u64 
 		    o.end == EXPERIMENT_OPEN || o.arm >= e->arms ||
 		    o.begin < h->control->step_since)
 			continue;
-		*ended += o.arm == e->arms - 1;
 		row_from_outcome(&row, e, &o);
 		rows_add(rows, &row);
 	}
@@ -143,21 +142,10 @@ static void collect(const struct experiment_handle *h, struct rows *rows, __u64 
 
 int guard_status_read(const struct experiment_handle *h, struct guard_status *status)
 {
-	const struct experiment *e = &h->config;
 	struct rows rows AUTO(rows_free) = {};
-	struct rows_units units;
 
-	*status = (struct guard_status){};
-	for (; status->guards < EXPERIMENT_GUARDS && e->guard[status->guards][0]; status->guards++)
-		if (!guard_parse("--guard", e->guard[status->guards],
-				 &status->guard[status->guards]))
-			return EXIT_REFUSED;
-	collect(h, &rows, &status->ended);
-	units = rows_find_units(&rows, e);
-	for (int i = 0; i < status->guards; i++)
-		status->result[i] =
-			guard_judge(&status->guard[i], &rows, &units, e->arms - 1, guard_level(e));
-	return EXIT_DONE;
+	collect(h, &rows);
+	return guard_status_judge(status, &h->config, &rows) ? EXIT_DONE : EXIT_REFUSED;
 }
 
 int guard_status_failed(const struct guard_status *status)
