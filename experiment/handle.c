@@ -58,87 +58,59 @@ static bool is_sound(struct experiment *e)
 	return true;
 }
 
-/* The maps of an experiment's program that tools use. */
-enum {
-	CONFIG,
-	CONTROL,
-	OUTCOMES,
-	LOG,
-	MAPS
-};
+/* Returns the file descriptor of the program's map with this name, or -errno: -ENOENT if it has gone. */
+static int open_map(const struct sockops_prog *prog, const char *name, struct bpf_map_info *info)
+{
+	for (__u32 i = 0; i < prog->maps; i++) {
+		int fd = bpf_map_get_fd_by_id(prog->map_ids[i]);
+		int error = fd < 0 ? -errno : map_info(fd, info);
 
-static const char *const map_names[MAPS] = {
-	[CONFIG] = EXPERIMENT_MAP_CONFIG,
-	[CONTROL] = EXPERIMENT_MAP_CONTROL,
-	[OUTCOMES] = EXPERIMENT_MAP_OUTCOMES,
-	[LOG] = EXPERIMENT_MAP_LOG,
-};
-
-struct map {
-	int fd; /* -1: there is none */
-	struct bpf_map_info info;
-};
+		if (!error && !strcmp(info->name, name))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+		if (error)
+			return error;
+	}
+	return -ENOENT;
+}
 
 /*
  * Maps an array of n values of this size, of which the kernel's have `least` at least, into memory.
  * NULL with errno set.
  */
-static void *map_array(const struct map *map, size_t size, size_t least, __u32 n, int protection)
+static void *map_array(const struct sockops_prog *prog, const char *name, size_t size, size_t least,
+		       __u32 n, int protection)
 {
-	void *p;
+	struct bpf_map_info info;
+	int fd AUTO_CLOSE = open_map(prog, name, &info);
+	void *p = MAP_FAILED;
 
-	if (map->info.value_size < least || map->info.max_entries != n) {
+	if (fd < 0)
+		errno = -fd;
+	else if (info.value_size < least || info.max_entries != n)
 		errno = ENOENT;
-		return NULL;
-	}
-	p = mmap(NULL, size * n, protection, MAP_SHARED, map->fd, 0);
+	else
+		p = mmap(NULL, size * n, protection, MAP_SHARED, fd, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Keeps the map if the tools use it. -ENOENT: it has gone, with its program. */
-static int note_map(struct map maps[MAPS], __u32 id)
+static int read_config(const struct sockops_prog *prog, struct experiment *config)
 {
-	struct map found = { .fd = bpf_map_get_fd_by_id(id) };
-	int error;
-
-	if (found.fd < 0)
-		return -errno;
-	error = map_info(found.fd, &found.info);
-	for (int i = 0; !error && i < MAPS; i++)
-		if (maps[i].fd < 0 && !strcmp(found.info.name, map_names[i])) {
-			maps[i] = found;
-			return 0;
-		}
-	close(found.fd);
-	return error;
-}
-
-static int map_all(const struct map maps[MAPS], struct experiment_handle *h)
-{
-	const int both = PROT_READ | PROT_WRITE;
 	static const __u32 key;
-	void *config AUTO_FREE = NULL;
+	struct bpf_map_info info;
+	int fd AUTO_CLOSE = open_map(prog, EXPERIMENT_MAP_CONFIG, &info);
+	void *value AUTO_FREE = NULL;
 
-	for (int i = 0; i < MAPS; i++)
-		if (maps[i].fd < 0)
-			return -ENOENT;
-	if (maps[CONFIG].info.value_size < sizeof(h->config))
+	if (fd < 0)
+		return fd;
+	if (info.value_size < sizeof(*config))
 		return -ENOENT;
-	config = mem_new(1, maps[CONFIG].info.value_size);
-	if (bpf_map_lookup_elem(maps[CONFIG].fd, &key, config))
+	value = mem_new(1, info.value_size);
+	if (bpf_map_lookup_elem(fd, &key, value))
 		return -errno;
-	memcpy(&h->config, config, sizeof(h->config));
-	if (!is_sound(&h->config))
-		return -ENOENT;
-	h->control =
-		map_array(&maps[CONTROL], sizeof(*h->control), EXPERIMENT_CONTROL_LEAST, 1, both);
-	if (h->control)
-		h->outcomes = map_array(&maps[OUTCOMES], sizeof(*h->outcomes), sizeof(*h->outcomes),
-					h->config.outcomes, PROT_READ);
-	if (h->outcomes)
-		h->log = map_array(&maps[LOG], sizeof(*h->log), sizeof(*h->log), EXPERIMENT_LOG,
-				   both);
-	return h->log ? 0 : -errno;
+	memcpy(config, value, sizeof(*config));
+	return is_sound(config) ? 0 : -ENOENT;
 }
 
 void experiment_close(struct experiment_handle *h)
@@ -155,17 +127,23 @@ void experiment_close(struct experiment_handle *h)
 
 static int open_handle(const struct sockops_prog *prog, struct experiment_handle *h)
 {
-	struct map maps[MAPS] = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 }, { .fd = -1 } };
-	int error = 0;
+	const int both = PROT_READ | PROT_WRITE;
+	int error;
 
 	*h = (struct experiment_handle){ .prog_id = prog->id, .path = mem_copy(prog->cgroup) };
-	for (__u32 i = 0; !error && i < prog->maps; i++)
-		error = note_map(maps, prog->map_ids[i]);
-	if (!error)
-		error = map_all(maps, h);
-	for (int i = 0; i < MAPS; i++)
-		if (maps[i].fd >= 0)
-			close(maps[i].fd);
+	error = read_config(prog, &h->config);
+	if (!error) {
+		h->control = map_array(prog, EXPERIMENT_MAP_CONTROL, sizeof(*h->control),
+				       EXPERIMENT_CONTROL_LEAST, 1, both);
+		if (h->control)
+			h->outcomes =
+				map_array(prog, EXPERIMENT_MAP_OUTCOMES, sizeof(*h->outcomes),
+					  sizeof(*h->outcomes), h->config.outcomes, PROT_READ);
+		if (h->outcomes)
+			h->log = map_array(prog, EXPERIMENT_MAP_LOG, sizeof(*h->log),
+					   sizeof(*h->log), EXPERIMENT_LOG, both);
+		error = h->log ? 0 : -errno;
+	}
 	if (error)
 		experiment_close(h);
 	return error;
