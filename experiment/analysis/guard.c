@@ -20,8 +20,7 @@ static bool refuse(const char *option, const char *text, const char *why)
 	return false;
 }
 
-/* A number with a mark at its end: "1.2x", "0.5%". */
-static bool parse_marked(const char *s, char mark, double *value)
+bool parse_marked(const char *s, char mark, double *value)
 {
 	char number[UNITS_LEN];
 	size_t len = strlen(s);

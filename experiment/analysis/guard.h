@@ -26,6 +26,9 @@ struct guard {
  */
 bool guard_parse(const char *option, const char *text, struct guard *guard);
 
+/* A number with a mark at its end: "1.2x", "0.5%". */
+bool parse_marked(const char *s, char mark, double *value);
+
 enum guard_verdict {
 	GUARD_HOLDS, /* so far: there is no strong enough evidence against it */
 	GUARD_FAILED,

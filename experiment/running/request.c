@@ -116,18 +116,22 @@ static bool parse_whole(const char *option, const char *text, __u32 least, __u32
 	return false;
 }
 
-static bool has_only(const char *given, const char *option, const char *design)
-{
-	if (!given)
-		return true;
-	err("%s: only for --design %s", option, design);
-	return false;
-}
-
 static int parse_design(const struct experiment_options *opt, struct experiment *e)
 {
 	const char *given = opt->design ? opt->design : experiment_design_name(EXPERIMENT_AB);
-	const char *guard = opt->guards.n ? opt->guards.arg[0] : NULL;
+	const struct {
+		bool is_given;
+		const char *option;
+		enum experiment_design design;
+	} only[] = {
+		{ opt->block, "--block", EXPERIMENT_SWITCHBACK },
+		{ opt->washout, "--washout", EXPERIMENT_SWITCHBACK },
+		{ opt->steps, "--steps", EXPERIMENT_CANARY },
+		{ opt->guards.n, "--guard", EXPERIMENT_CANARY },
+		{ opt->step_connections, "--step-connections", EXPERIMENT_CANARY },
+		{ opt->step_time, "--step-time", EXPERIMENT_CANARY },
+		{ opt->shares.n, "--share", EXPERIMENT_AB },
+	};
 
 	while (strcmp(given, experiment_design_name(e->design)))
 		if (++e->design == EXPERIMENT_DESIGNS) {
@@ -135,18 +139,10 @@ static int parse_design(const struct experiment_options *opt, struct experiment 
 			remedy("ab, switchback or canary");
 			return EXIT_USAGE;
 		}
-	if (e->design != EXPERIMENT_SWITCHBACK &&
-	    (!has_only(opt->block, "--block", "switchback") ||
-	     !has_only(opt->washout, "--washout", "switchback")))
-		return EXIT_USAGE;
-	if (e->design != EXPERIMENT_CANARY &&
-	    (!has_only(opt->steps, "--steps", "canary") || !has_only(guard, "--guard", "canary") ||
-	     !has_only(opt->step_connections, "--step-connections", "canary") ||
-	     !has_only(opt->step_time, "--step-time", "canary")))
-		return EXIT_USAGE;
-	if (e->design != EXPERIMENT_AB &&
-	    !has_only(opt->shares.n ? opt->shares.arg[0] : NULL, "--share", "ab"))
-		return EXIT_USAGE;
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
+		if (only[i].is_given && e->design != only[i].design)
+			return err_usage("%s: only for --design %s", only[i].option,
+					 experiment_design_name(only[i].design));
 	return EXIT_DONE;
 }
 
@@ -282,18 +278,11 @@ static int parse_guards(const struct value_list *guards, struct experiment *e)
 /* "5%" or "5": 0, or from 0.01 to 100. */
 static bool parse_percent(const char *text, __u32 *share)
 {
-	size_t len = strlen(text);
-	char number[32];
 	double percent;
 
-	if (len && text[len - 1] == '%')
-		len--;
-	if (len >= sizeof(number))
+	if (!parse_marked(text, '%', &percent) && parse_number(text, &percent))
 		return false;
-	snprintf(number, sizeof(number), "%.*s", (int)len, text);
-	if (parse_number(number, &percent) || !(percent <= 100))
-		return false;
-	*share = lround(percent * PER_PERCENT);
+	*share = percent <= 100 ? lround(percent * PER_PERCENT) : 0;
 	return *share || !percent;
 }
 
@@ -362,26 +351,15 @@ static int parse_shares(const struct value_list *shares, const struct experiment
 /* "1,5,25,50,100": ascending, the last one 100. */
 static int parse_share_steps(const char *text, __u32 step[EXPERIMENT_STEPS])
 {
-	const char *begin = text;
-	char word[16];
-	size_t len;
+	char *words AUTO_FREE = mem_copy(text), *rest = words, *word;
 	int n = 0;
 
-	for (;; text += len + 1) {
-		len = strcspn(text, ",");
-		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		if (n == EXPERIMENT_STEPS || !parse_percent(word, &step[n]) ||
-		    step[n] <= (n ? step[n - 1] : 0))
-			break;
+	while ((word = strsep(&rest, ",")) && n < EXPERIMENT_STEPS &&
+	       parse_percent(word, &step[n]) && step[n] > (n ? step[n - 1] : 0))
 		n++;
-		if (text[len])
-			continue;
-		if (step[n - 1] == EXPERIMENT_SHARES)
-			return EXIT_DONE;
-		break;
-	}
-	err("--steps %s: expected at most %d percentages that rise to 100", begin,
-	    EXPERIMENT_STEPS);
+	if (!word && step[n - 1] == EXPERIMENT_SHARES)
+		return EXIT_DONE;
+	err("--steps %s: expected at most %d percentages that rise to 100", text, EXPERIMENT_STEPS);
 	remedy("for example 1,5,25,50,100");
 	return EXIT_USAGE;
 }
@@ -463,19 +441,12 @@ int experiment_request_parse(const char *name, const struct experiment_options *
 		return err_usage(
 			"%s: an experiment's name has 1 to 15 characters of A-Z a-z 0-9 _ .", name);
 	strcpy(e->name, name);
-	ret = parse_design(opt, e);
-	if (!ret)
-		ret = parse_arms(&opt->arms, e);
-	if (!ret)
-		ret = parse_unit(opt, e);
+	ret = parse_design(opt, e) ?: parse_arms(&opt->arms, e) ?: parse_unit(opt, e);
 	if (!ret && e->design == EXPERIMENT_SWITCHBACK)
 		ret = parse_blocks(opt, e);
 	if (!ret && e->design == EXPERIMENT_CANARY)
 		ret = parse_steps(opt, e);
-	if (!ret)
-		ret = parse_scope(filter, &e->scope);
-	if (!ret)
-		ret = parse_ring(opt, e);
+	ret = ret ?: parse_scope(filter, &e->scope) ?: parse_ring(opt, e);
 	if (ret)
 		return ret;
 	if (e->design != EXPERIMENT_CANARY)
