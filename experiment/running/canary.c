@@ -19,30 +19,26 @@ struct canary {
 static void say_step(const struct canary *c, const char *more)
 {
 	const struct experiment *e = &c->h->config;
-	struct experiment_decision d;
 	char share[SHARE_TEXT_LEN];
 	__u32 step = experiment_step(c->h);
 
 	share_format(e->step[step], share, sizeof(share));
-	d = decision_make("step %u of %u: %s of new connections get %s%s", step + 1,
-			  experiment_steps(e), share, e->arm[c->arm].label, more);
-	decision_take(c->h, &d, c->json);
+	decision_take(c->h, c->json,
+		      decision_make("step %u of %u: %s of new connections get %s%s", step + 1,
+				    experiment_steps(e), share, e->arm[c->arm].label, more));
 }
 
 static int take_back(const struct canary *c, const struct guard_status *status)
 {
-	struct experiment_control *control = c->h->control;
-	struct experiment_decision d;
 	int failed = guard_status_failed(status);
 	char why[GUARD_STATUS_TEXT_LEN];
 
 	guard_text(why, sizeof(why), &status->guard[failed], &status->result[failed]);
-	d = decision_make("taken back at step %u, a guard failed: %s", experiment_step(c->h) + 1,
-			  why);
-
-	control->share[c->arm] = 0;
-	control->lease = 0; /* there is nothing left to watch */
-	decision_take(c->h, &d, c->json);
+	c->h->control->share[c->arm] = 0;
+	c->h->control->lease = 0; /* there is nothing left to watch */
+	decision_take(c->h, c->json,
+		      decision_make("taken back at step %u, a guard failed: %s",
+				    experiment_step(c->h) + 1, why));
 	return EXIT_TAKEN_BACK;
 }
 
@@ -52,14 +48,14 @@ static int end_step(const struct canary *c, const struct guard_status *status)
 	struct experiment_control *control = c->h->control;
 	__u64 seconds = (now_ns() - control->step_since) / NS_PER_S;
 	__u32 next = experiment_step(c->h) + 1;
-	struct experiment_decision d;
 	char after[64];
 
 	if (next == experiment_steps(e)) {
 		control->lease = 0;
-		d = decision_make("complete: all new connections get %s, and the guards held",
-				  e->arm[c->arm].label);
-		decision_take(c->h, &d, c->json);
+		decision_take(c->h, c->json,
+			      decision_make("complete: all new connections get %s, and the guards "
+					    "held",
+					    e->arm[c->arm].label));
 		return EXIT_DONE;
 	}
 	snprintf(after, sizeof(after), ", after %llu s and %llu connections",
@@ -89,17 +85,6 @@ static __u64 renew_lease(const struct canary *c)
 	return unwatched;
 }
 
-/* A machine that was suspended, or a watcher that was stopped. */
-static void say_unwatched(const struct canary *c, __u64 ns)
-{
-	struct experiment_decision d = decision_make(
-		"not watched for %llu s after the lease: the machine or bbrctl stood still; "
-		"meanwhile new connections got %s",
-		(unsigned long long)(ns / NS_PER_S), c->h->config.arm[0].label);
-
-	decision_take(c->h, &d, c->json);
-}
-
 static void sleep_until(__u64 *then, __u64 every)
 {
 	__u64 now = now_ns();
@@ -122,8 +107,12 @@ static int watch_once(const struct canary *c, __u64 every)
 	if (!experiment_is_running(c->h))
 		return err_nothing("%s: was stopped", e->name);
 	unwatched = renew_lease(c);
-	if (unwatched)
-		say_unwatched(c, unwatched);
+	if (unwatched) /* a machine that was suspended, or a watcher that was stopped */
+		decision_take(
+			c->h, c->json,
+			decision_make("not watched for %llu s after the lease: the machine or "
+				      "bbrctl stood still; meanwhile new connections got %s",
+				      (unsigned long long)(unwatched / NS_PER_S), e->arm[0].label));
 	if (c->h->control->paused) {
 		c->h->control->step_since += every;
 		return WATCHING;

@@ -166,11 +166,10 @@ struct experiment_decision decision_make(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 
 /* Prints it as text with the experiment's name, or as a JSON object on one line. */
-void decision_print(const char *experiment, const struct experiment_decision *d, bool json);
+void decision_print(const char *experiment, struct experiment_decision d, bool json);
 
 /* Writes it into the log, and prints it. */
-void decision_take(const struct experiment_handle *h, const struct experiment_decision *d,
-		   bool json);
+void decision_take(const struct experiment_handle *h, bool json, struct experiment_decision d);
 
 /* The numbers, from 0, of the first line that the log still has and of the one after the last. */
 void decisions(const struct experiment_handle *h, __u64 *first, __u64 *end);
@@ -193,8 +192,7 @@ struct json;
 void experiments_print(const struct experiment_handle *list, int n);
 void experiment_print(const struct experiment_handle *h);
 
-/* Add members to an object: what the table has, or all that is known. */
-void experiment_add_short_json(struct json *j, const struct experiment_handle *h);
-void experiment_add_json(struct json *j, const struct experiment_handle *h);
+/* Adds members to an object: all that is known, or in short what the table has. */
+void experiment_add_json(struct json *j, const struct experiment_handle *h, bool is_short);
 
 #endif

@@ -166,14 +166,6 @@ static void add_percent(struct json *j, const char *key, __u32 share)
 	json_add_raw(j, key, text);
 }
 
-static void add_head(struct json *j, const struct experiment_handle *h)
-{
-	json_add_string(j, "name", h->config.name);
-	json_add_string(j, "design", experiment_design_name(h->config.design));
-	json_add_string(j, "state", experiment_state_text(experiment_state(h)));
-	json_add_string(j, "cgroup", h->path);
-}
-
 static void add_arms(struct json *j, const struct experiment_handle *h, bool counts)
 {
 	const struct experiment *e = &h->config;
@@ -203,12 +195,6 @@ static void add_arms(struct json *j, const struct experiment_handle *h, bool cou
 		json_close(j);
 	}
 	json_close(j);
-}
-
-void experiment_add_short_json(struct json *j, const struct experiment_handle *h)
-{
-	add_head(j, h);
-	add_arms(j, h, false);
 }
 
 static void add_switchback(struct json *j, const struct experiment *e)
@@ -276,13 +262,20 @@ static void add_log(struct json *j, const struct experiment_handle *h)
 	json_close(j);
 }
 
-void experiment_add_json(struct json *j, const struct experiment_handle *h)
+void experiment_add_json(struct json *j, const struct experiment_handle *h, bool is_short)
 {
 	const struct experiment_control *c = h->control;
 	const struct experiment *e = &h->config;
 	struct bbr_rule rule = scope_rule(&e->scope);
 
-	add_head(j, h);
+	json_add_string(j, "name", e->name);
+	json_add_string(j, "design", experiment_design_name(e->design));
+	json_add_string(j, "state", experiment_state_text(experiment_state(h)));
+	json_add_string(j, "cgroup", h->path);
+	if (is_short) {
+		add_arms(j, h, false);
+		return;
+	}
 	json_open_object(j, "scope");
 	rule_add_json(j, &rule);
 	if (e->scope.netns)

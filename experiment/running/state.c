@@ -77,24 +77,23 @@ struct experiment_decision decision_make(const char *fmt, ...)
 	return d;
 }
 
-void decision_print(const char *experiment, const struct experiment_decision *d, bool json)
+void decision_print(const char *experiment, struct experiment_decision d, bool json)
 {
 	struct json j;
 
 	if (json) {
 		json_begin(&j, stdout);
 		json_add_string(&j, "name", experiment);
-		json_add_int(&j, "time_ns", d->time);
-		json_add_string(&j, "decision", d->text);
+		json_add_int(&j, "time_ns", d.time);
+		json_add_string(&j, "decision", d.text);
 		json_end(&j);
 	} else {
-		printf("%s: %s\n", experiment, d->text);
+		printf("%s: %s\n", experiment, d.text);
 	}
 	fflush(stdout); /* a unit may run for hours */
 }
 
-void decision_take(const struct experiment_handle *h, const struct experiment_decision *d,
-		   bool json)
+void decision_take(const struct experiment_handle *h, bool json, struct experiment_decision d)
 {
 	/*
 	 * Several tools may write at once: each has its own place. Once the time is set, the text
@@ -104,8 +103,8 @@ void decision_take(const struct experiment_handle *h, const struct experiment_de
 	struct experiment_decision *place = &h->log[number % EXPERIMENT_LOG];
 
 	__atomic_store_n(&place->time, 0, __ATOMIC_SEQ_CST);
-	memcpy(place->text, d->text, sizeof(place->text));
-	__atomic_store_n(&place->time, d->time, __ATOMIC_SEQ_CST);
+	memcpy(place->text, d.text, sizeof(place->text));
+	__atomic_store_n(&place->time, d.time, __ATOMIC_SEQ_CST);
 	decision_print(h->config.name, d, json);
 }
 

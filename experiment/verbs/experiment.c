@@ -11,79 +11,52 @@
 #include "kernel/clock.h"
 #include "verbs/verbs.h"
 
-static void print_json(const struct experiment_handle *list, int n,
-		       void (*add)(struct json *j, const struct experiment_handle *h))
+static void print_json(const struct experiment_handle *list, int n, bool is_array, bool is_short)
 {
 	struct json j;
 
-	json_begin_pretty_array(&j, stdout);
+	if (is_array)
+		json_begin_pretty_array(&j, stdout);
+	else
+		json_begin_pretty(&j, stdout);
 	for (int i = 0; i < n; i++) {
-		json_open_object(&j, NULL);
-		add(&j, &list[i]);
-		json_close(&j);
+		if (is_array)
+			json_open_object(&j, NULL);
+		experiment_add_json(&j, &list[i], is_short);
+		if (is_array)
+			json_close(&j);
 	}
 	json_end(&j);
 }
 
-/* Lists all experiments. EXIT_DONE: the caller frees *list. */
-static int take_all(struct experiment_handle **list, int *n)
-{
-	if (!clock_init() || privileges_take())
-		return EXIT_REFUSED;
-	*n = experiments_list(list);
-	return *n < 0 ? experiments_refuse(*n) : EXIT_DONE;
-}
-
-static int verb_experiment_list(void *options, UNUSED int argc, UNUSED char **argv)
+/* Also `experiment status`, which shows more, of one or of all. */
+static int verb_experiment_list(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct experiment_handle *list;
-	int n, ret = take_all(&list, &n);
+	bool is_short = !strcmp(argv[0], "experiment list"), is_all = argc < 2;
+	struct experiment_handle *list = NULL;
+	int n = 1, ret = EXIT_DONE;
 
-	if (ret)
-		return ret;
-	if (opt->json)
-		print_json(list, n, experiment_add_short_json);
-	else
-		experiments_print(list, n);
-	experiments_free(list, n);
-	return EXIT_DONE;
-}
-
-static int verb_experiment_status(void *options, int argc, char **argv)
-{
-	const struct options *opt = options;
-	struct experiment_handle h, *list;
-	struct json j;
-	int n, ret;
-
-	if (argc < 2) {
-		ret = take_all(&list, &n);
-		if (ret)
-			return ret;
-		if (opt->json)
-			print_json(list, n, experiment_add_json);
-		for (int i = 0; !opt->json && i < n; i++)
-			experiment_print(&list[i]);
-		if (!opt->json && !n)
-			puts("no experiment is running");
-		experiments_free(list, n);
-		return EXIT_DONE;
-	}
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
-	ret = experiment_find(argv[1], &h);
-	if (ret)
-		return ret;
-	if (opt->json) {
-		json_begin_pretty(&j, stdout);
-		experiment_add_json(&j, &h);
-		json_end(&j);
+	if (is_all) {
+		n = experiments_list(&list);
+		if (n < 0)
+			return experiments_refuse(n);
 	} else {
-		experiment_print(&h);
+		list = mem_new(1, sizeof(*list));
+		ret = experiment_find(argv[1], list);
 	}
-	experiment_close(&h);
-	return EXIT_DONE;
+	if (!ret && opt->json)
+		print_json(list, n, is_all, is_short);
+	else if (!ret && is_short)
+		experiments_print(list, n);
+	else if (!ret && !n)
+		puts("no experiment is running");
+	for (int i = 0; !ret && !opt->json && !is_short && i < n; i++)
+		experiment_print(&list[i]);
+	experiments_free(list, n);
+	return ret;
 }
 
 /* Finds an experiment to change it. EXIT_DONE: the lock is held, and the caller closes h. */
@@ -99,8 +72,6 @@ static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
 	bool paused = !strcmp(argv[0], "experiment pause");
-	struct experiment_decision d =
-		decision_make(paused ? "paused: new connections are left alone" : "resumed");
 	struct experiment_handle h AUTO(experiment_close) = {};
 	int ret = take_one(argv[1], &h);
 
@@ -109,7 +80,8 @@ static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 	if (!!h.control->paused == paused)
 		return err_nothing("%s: is %spaused", argv[1], paused ? "already " : "not ");
 	h.control->paused = paused;
-	decision_take(&h, &d, opt->json);
+	decision_take(&h, opt->json,
+		      decision_make(paused ? "paused: new connections are left alone" : "resumed"));
 	return EXIT_DONE;
 }
 
@@ -168,7 +140,7 @@ static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
 	d = to ? decision_make("stopped; %llu connection%s went over to %s",
 			       (unsigned long long)moved, plural(moved), to) :
 		 decision_make("stopped; its connections keep their congestion control");
-	decision_print(h.config.name, &d, opt->json); /* the log has ended with it */
+	decision_print(h.config.name, d, opt->json); /* the log has ended with it */
 	return EXIT_DONE;
 }
 
@@ -178,7 +150,7 @@ BBRCTL_VERB(experiment_list, "experiment list", NEEDS(LOOK | CAP(NET_ADMIN)),
 BBRCTL_VERB(experiment_status, "experiment status", NEEDS(LOOK | CAP(NET_ADMIN)),
 	    .args = "[EXPERIMENT]", .max_args = 1,
 	    .brief = "show arms, counts, guards and log of one or all experiments",
-	    .run = verb_experiment_status);
+	    .run = verb_experiment_list);
 
 BBRCTL_VERB(experiment_pause, "experiment pause", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,

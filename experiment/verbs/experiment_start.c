@@ -189,7 +189,7 @@ static int start_in(const struct options *opt, struct experiment_request *r, con
 	arms_close(assigned);
 	if (ret)
 		return ret;
-	decision_print(r->config.name, &first, opt->json);
+	decision_print(r->config.name, first, opt->json);
 	if (r->config.design == EXPERIMENT_CANARY)
 		note("next: bbrctl experiment watch %s", r->config.name);
 	return EXIT_DONE;

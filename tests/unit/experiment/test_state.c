@@ -149,10 +149,8 @@ static void each_round_of_blocks_has_each_arm_once(void **state)
 
 static void decide(const char *text)
 {
-	struct experiment_decision d = decision_make("%s", text);
-
 	capture_begin();
-	decision_take(&h, &d, false);
+	decision_take(&h, false, decision_make("%s", text));
 	capture_end();
 }
 
@@ -165,11 +163,11 @@ static void a_decision_is_printed_and_logged(void **state)
 	(void)state;
 	assert_in_range(d.time, before, realtime_ns());
 	capture_begin();
-	decision_take(&h, &d, false);
+	decision_take(&h, false, d);
 	capture_end();
 	assert_string_equal(captured_output(), "exp: step 2: \"why\"\n");
 	capture_begin();
-	decision_take(&h, &d, true);
+	decision_take(&h, true, d);
 	capture_end();
 	snprintf(line, sizeof(line),
 		 "{\"name\":\"exp\",\"time_ns\":%llu,\"decision\":\"step 2: \\\"why\\\"\"}\n",
