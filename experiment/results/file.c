@@ -37,32 +37,36 @@ struct file_field {
 	enum file_kind kind;
 	size_t at, size;
 	bool may_be_unknown; /* 0 is unknown, and written as nothing */
-	bool rises; /* a counter that is never below what it was before */
+	bool is_counter, rises; /* rises: never below what it was before */
 	__u64 least, most; /* of a number as it is in the file; most 0: whatever its bytes hold */
 };
 
+#define FIRST_COUNTER "until_ns" /* the others follow, in a file as here */
 #define BLOCKS_MAX (1 << 20) /* the analysis has a place for each */
 
-#define MEMBER(of, member) offsetof(struct of, member), sizeof(((struct of *)0)->member)
-#define ROW_IN(name, kind, member, least, most) \
-	{ name, kind, MEMBER(row, member), false, false, least, most }
-#define ROW(name, kind, member) ROW_IN(name, kind, member, 0, 0)
-#define ROW_MAYBE(name, kind, member) { name, kind, MEMBER(row, member), true, false, 0, 0 }
-#define KEY_IN(name, kind, member, least, most) \
-	{ name, kind, MEMBER(study, member), false, false, least, most }
-#define KEY(name, kind, member) KEY_IN(name, kind, member, 0, 0)
-#define KEY_RISES(name, member) { name, FILE_NUMBER, MEMBER(study, member), false, true, 0, 0 }
+#define FIELD(of, key, is, member, ...)             \
+	{ .name = key,                              \
+	  .kind = is,                               \
+	  .at = offsetof(struct of, member),        \
+	  .size = sizeof(((struct of *)0)->member), \
+	  __VA_ARGS__ }
+#define ROW(key, kind, member, ...) FIELD(row, key, kind, member, __VA_ARGS__)
+#define KEY(key, kind, member, ...) FIELD(study, key, kind, member, __VA_ARGS__)
+#define COUNTER(key, member, ...) KEY(key, FILE_NUMBER, member, .is_counter = true, __VA_ARGS__)
+#define RANGE(from, to) .least = from, .most = to
+#define MAYBE .may_be_unknown = true
+#define RISES .rises = true
 
 /* clang-format off */
 static const struct file_field columns[] = { /* of struct row */
 	ROW("number", FILE_NUMBER, number),
 	ROW("connection", FILE_NUMBER, connection),
-	ROW_IN("arm", FILE_NUMBER, arm, 0, EXPERIMENT_ARMS - 1),
+	ROW("arm", FILE_NUMBER, arm, RANGE(0, EXPERIMENT_ARMS - 1)),
 	ROW("end", FILE_END, end),
-	ROW_IN("block", FILE_NUMBER, block, 0, BLOCKS_MAX),
+	ROW("block", FILE_NUMBER, block, RANGE(0, BLOCKS_MAX)),
 	ROW("begin_ns", FILE_NUMBER, begin_ns),
 	ROW("last_ns", FILE_NUMBER, last_ns),
-	ROW_IN("continued", FILE_NUMBER, continued, 0, 1),
+	ROW("continued", FILE_NUMBER, continued, RANGE(0, 1)),
 	ROW("netns", FILE_NUMBER, netns),
 	ROW("remote", FILE_ADDRESS, raddr),
 	ROW("remote_port", FILE_PORT, rport),
@@ -76,13 +80,13 @@ static const struct file_field columns[] = { /* of struct row */
 	ROW("rwnd_limited_us", FILE_NUMBER, rwnd_us),
 	ROW("sndbuf_limited_us", FILE_NUMBER, sndbuf_us),
 	ROW("rtts", FILE_NUMBER, rtts),
-	ROW_MAYBE("rtt_min_us", FILE_NUMBER, rtt_min_us),
-	ROW_MAYBE("rtt_mean_us", FILE_NUMBER, rtt_mean_us),
+	ROW("rtt_min_us", FILE_NUMBER, rtt_min_us, MAYBE),
+	ROW("rtt_mean_us", FILE_NUMBER, rtt_mean_us, MAYBE),
 	ROW("rtt_above_p50_us", FILE_NUMBER, rtt_above_p50_us),
 	ROW("rtt_above_p95_us", FILE_NUMBER, rtt_above_p95_us),
-	ROW_MAYBE("first_16k_us", FILE_NUMBER, first_us[0]),
-	ROW_MAYBE("first_64k_us", FILE_NUMBER, first_us[1]),
-	ROW_MAYBE("first_1m_us", FILE_NUMBER, first_us[2]),
+	ROW("first_16k_us", FILE_NUMBER, first_us[0], MAYBE),
+	ROW("first_64k_us", FILE_NUMBER, first_us[1], MAYBE),
+	ROW("first_1m_us", FILE_NUMBER, first_us[2], MAYBE),
 	{},
 };
 
@@ -91,46 +95,41 @@ static const struct file_field columns[] = { /* of struct row */
 	KEY("arm" #i "_cc", FILE_TEXT, experiment.arm[i].cc),                                      \
 	KEY("arm" #i "_profile", FILE_TEXT, experiment.arm[i].profile_name)
 #define KEY_GUARD(i) KEY("guard" #i, FILE_TEXT, experiment.guard[i])
+#define KEY_ASSIGNED(i)                                                                            \
+	COUNTER("assigned" #i, control.assigned[i], RISES),                                        \
+	COUNTER("refused" #i, control.refused[i], RISES),                                          \
+	COUNTER("refused" #i "_errno", control.refused_error[i], RANGE(0, MAX_ERRNO))
 
 static const struct file_field keys[] = { /* of struct study */
 	KEY("name", FILE_TEXT, experiment.name),
 	KEY("design", FILE_DESIGN, experiment.design),
 	KEY("unit", FILE_UNIT, experiment.unit),
-	KEY_IN("arms", FILE_NUMBER, experiment.arms, 2, EXPERIMENT_ARMS),
+	KEY("arms", FILE_NUMBER, experiment.arms, RANGE(2, EXPERIMENT_ARMS)),
 	KEY_ARM(0), KEY_ARM(1), KEY_ARM(2), KEY_ARM(3),
 	KEY("seed", FILE_NUMBER, experiment.seed),
-	KEY_IN("prefix4", FILE_PREFIX4, experiment.prefix4, 1, 32),
-	KEY_IN("prefix6", FILE_NUMBER, experiment.prefix6, 1, 128),
+	KEY("prefix4", FILE_PREFIX4, experiment.prefix4, RANGE(1, 32)),
+	KEY("prefix6", FILE_NUMBER, experiment.prefix6, RANGE(1, 128)),
 	KEY("started_realtime_ns", FILE_NUMBER, experiment.started_realtime),
 	KEY("block_ns", FILE_NUMBER, experiment.block),
 	KEY("washout_ns", FILE_NUMBER, experiment.washout),
 	KEY("scope_remote", FILE_ADDRESS, experiment.scope.dst),
-	KEY_IN("scope_remote_bits", FILE_NUMBER, experiment.scope.dst_len, 0, 128),
+	KEY("scope_remote_bits", FILE_NUMBER, experiment.scope.dst_len, RANGE(0, 128)),
 	KEY("scope_remote_port", FILE_PORT, experiment.scope.dport),
 	KEY("scope_local_port", FILE_PORT, experiment.scope.sport),
 	KEY("scope_mark", FILE_NUMBER, experiment.scope.mark),
-	KEY_IN("scope_has_mark", FILE_NUMBER, experiment.scope.has_mark, 0, 1),
+	KEY("scope_has_mark", FILE_NUMBER, experiment.scope.has_mark, RANGE(0, 1)),
 	KEY("scope_netns", FILE_TEXT, experiment.scope.netns_name),
 	KEY_GUARD(0), KEY_GUARD(1), KEY_GUARD(2), KEY_GUARD(3),
 	KEY_GUARD(4), KEY_GUARD(5), KEY_GUARD(6), KEY_GUARD(7),
-	{},
-};
-
-#define KEY_ASSIGNED(i)                                                                            \
-	KEY_RISES("assigned" #i, control.assigned[i]),                                               \
-	KEY_RISES("refused" #i, control.refused[i]),                                                 \
-	KEY_IN("refused" #i "_errno", FILE_NUMBER, control.refused_error[i], 0, MAX_ERRNO)
-
-static const struct file_field counters[] = { /* of struct study; the first begins them anew */
-	KEY_RISES("until_ns", until_ns),
+	COUNTER(FIRST_COUNTER, until_ns, RISES),
 	KEY_ASSIGNED(0), KEY_ASSIGNED(1), KEY_ASSIGNED(2), KEY_ASSIGNED(3),
-	KEY_RISES("chosen", control.chosen),
-	KEY_RISES("no_memory", control.no_memory),
-	KEY_RISES("moved", control.moved),
-	KEY_RISES("lost", control.lost),
-	KEY_RISES("outcomes", control.outcomes),
-	KEY_RISES("overwritten", overwritten),
-	KEY("open", FILE_NUMBER, open),
+	COUNTER("chosen", control.chosen, RISES),
+	COUNTER("no_memory", control.no_memory, RISES),
+	COUNTER("moved", control.moved, RISES),
+	COUNTER("lost", control.lost, RISES),
+	COUNTER("outcomes", control.outcomes, RISES),
+	COUNTER("overwritten", overwritten, RISES),
+	COUNTER("open", open),
 	{},
 };
 /* clang-format on */
@@ -156,8 +155,11 @@ static const struct words {
 	[FILE_TEXT] = { NULL, 0 },
 };
 
-static __u64 get(const struct file_field *f, const char *at)
+/* The number of a field of a row, or of a study. */
+static __u64 get(const struct file_field *f, const void *in)
 {
+	const char *at = (const char *)in + f->at;
+
 	switch (f->size) {
 	case 1:
 		return *(const __u8 *)at;
@@ -202,7 +204,7 @@ static void format_value(char buf[FILE_VALUE_LEN], const struct file_field *f, c
 		snprintf(buf, FILE_VALUE_LEN, "%.*s", (int)f->size, at);
 		return;
 	}
-	value = get(f, at);
+	value = get(f, in);
 	if (w->n)
 		snprintf(buf, FILE_VALUE_LEN, "%s", value < w->n ? w->word[value] : "unknown");
 	else if (value || !f->may_be_unknown)
@@ -273,11 +275,13 @@ static bool parse_value(const char *text, const struct file_field *f, void *in)
 
 /* ---- writing */
 
-static void write_keys(FILE *out, const struct file_field *f, const struct study *s)
+static void write_keys(FILE *out, const struct study *s, bool counters)
 {
 	char value[FILE_VALUE_LEN];
 
-	for (; f->name; f++) {
+	for (const struct file_field *f = keys; f->name; f++) {
+		if (f->is_counter != counters)
+			continue;
 		format_value(value, f, s);
 		/* Names come from a map. A program for tables takes "=" in a cell for code. */
 		for (char *c = value; (c = strpbrk(c, ",;\t\r\n"));)
@@ -290,7 +294,7 @@ static void write_keys(FILE *out, const struct file_field *f, const struct study
 void file_write_head(FILE *out, const struct study *s)
 {
 	fprintf(out, "# format=%s\n", FORMAT);
-	write_keys(out, keys, s);
+	write_keys(out, s, false);
 	for (const struct file_field *f = columns; f->name; f++)
 		fprintf(out, "%s%s", f == columns ? "" : ",", f->name);
 	fputc('\n', out);
@@ -311,7 +315,7 @@ void file_write_rows(FILE *out, const struct study *s, size_t from)
 
 void file_write_counters(FILE *out, const struct study *s)
 {
-	write_keys(out, counters, s);
+	write_keys(out, s, true);
 }
 
 /* ---- reading */
@@ -324,7 +328,7 @@ struct reading {
 	const struct file_field *column[COLUMNS_MAX]; /* NULL: not known */
 	int columns; /* 0: the line with their names is still to come */
 	/* The lines where they are; 0: nowhere so far, or since the counters began anew. */
-	unsigned long long format, key[N(keys)], counter[N(counters)];
+	unsigned long long format, key[N(keys)];
 	struct study *study;
 	char text[MAX_LINE]; /* of the line */
 };
@@ -347,17 +351,6 @@ static const struct file_field *find(const struct file_field *f, const char *nam
 	return f->name ? f : NULL;
 }
 
-/* The rows were checked against the experiment's keys, so only counters may come after them. */
-static int note_key(struct reading *r, const char *key, unsigned long long *line)
-{
-	if (r->columns)
-		return refuse(r, "must be above the names of the columns", key);
-	if (*line)
-		return refuse(r, "appears twice", key);
-	*line = r->line;
-	return EXIT_DONE;
-}
-
 /* True if the name has the number of an arm that the experiment does not have. */
 static bool is_of_no_arm(const struct reading *r, const char *name)
 {
@@ -366,24 +359,14 @@ static bool is_of_no_arm(const struct reading *r, const char *name)
 	return arm && strtoul(arm, NULL, 10) >= r->study->experiment.arms;
 }
 
-/* Takes a counter. If a file has several of them, the last ones hold: each time all begin anew. */
-static int read_counter(struct reading *r, const struct file_field *f, const char *value)
+/* The rows were checked against the keys above them, so only counters may come after them. */
+static int note_line(struct reading *r, unsigned long long *line, const char *key, bool is_counter)
 {
-	const char *at = (const char *)r->study + f->at;
-	__u64 before = get(f, at);
-
-	if (f == counters)
-		memset(r->counter, 0, sizeof(r->counter));
-	if (r->counter[f - counters])
-		return refuse(r, "appears twice", f->name);
-	r->counter[f - counters] = r->line;
-	if (!parse_value(value, f, r->study))
-		return refuse(r, "a wrong value", f->name);
-	if (f->rises && get(f, at) < before)
-		return refuse(r, "less than further above", f->name);
-	/* Above the names of the columns, not all keys are known. */
-	if (r->columns && get(f, at) && is_of_no_arm(r, f->name))
-		return refuse(r, NO_ARM, f->name);
+	if (r->columns && !is_counter)
+		return refuse(r, "must be above the names of the columns", key);
+	if (*line)
+		return refuse(r, "appears twice", key);
+	*line = r->line;
 	return EXIT_DONE;
 }
 
@@ -391,23 +374,35 @@ static int read_key(struct reading *r, char *key)
 {
 	const struct file_field *f;
 	char *value = strchr(key, '=');
-	int ret;
+	unsigned long long *line;
+	__u64 before;
 
 	if (!value)
 		return EXIT_DONE; /* a comment */
 	*value++ = 0;
 	if (!strcmp(key, "format")) {
-		ret = note_key(r, key, &r->format);
-		return ret || !strcmp(value, FORMAT) ? ret : refuse_file(r);
+		if (note_line(r, &r->format, key, false))
+			return EXIT_USAGE;
+		return strcmp(value, FORMAT) ? refuse_file(r) : EXIT_DONE;
 	}
-	f = find(counters, key);
-	if (f)
-		return read_counter(r, f, value);
 	f = find(keys, key);
 	if (!f)
 		return EXIT_DONE; /* of a later version */
-	ret = note_key(r, key, &r->key[f - keys]);
-	return ret || parse_value(value, f, r->study) ? ret : refuse(r, "a wrong value", key);
+	line = &r->key[f - keys];
+	/* If a file has several counters, the last ones hold: each time all begin anew. */
+	if (!strcmp(key, FIRST_COUNTER))
+		memset(line, 0, sizeof(r->key) - (f - keys) * sizeof(*line));
+	if (note_line(r, line, key, f->is_counter))
+		return EXIT_USAGE;
+	before = f->rises ? get(f, r->study) : 0;
+	if (!parse_value(value, f, r->study))
+		return refuse(r, "a wrong value", key);
+	if (f->rises && get(f, r->study) < before)
+		return refuse(r, "less than further above", key);
+	/* Above the names of the columns, not all keys are known. */
+	if (r->columns && get(f, r->study) && is_of_no_arm(r, key))
+		return refuse(r, NO_ARM, key);
+	return EXIT_DONE;
 }
 
 static bool has_column(const struct reading *r, const struct file_field *f)
@@ -501,17 +496,13 @@ static int read_row(struct reading *r, char *line)
 
 /* ---- the experiment as a whole */
 
-/* Names this line; 0: the last one that was read. */
-static int refuse_line(struct reading *r, unsigned long long line, const char *what,
-		       const char *which)
-{
-	r->line = line ? line : r->line;
-	return refuse(r, what, which);
-}
-
+/* Names the key's line, or the last one that was read if it has none. */
 static int refuse_key(struct reading *r, const char *what, const char *key)
 {
-	return refuse_line(r, r->key[find(keys, key) - keys], what, key);
+	unsigned long long line = r->key[find(keys, key) - keys];
+
+	r->line = line ? line : r->line;
+	return refuse(r, what, key);
 }
 
 static bool is_within(const __u32 addr[4], int bits)
@@ -532,11 +523,10 @@ static int check_arms(struct reading *r)
 	char label[24], cc[24];
 
 	for (const struct file_field *f = keys; f->name; f++)
-		if (r->key[f - keys] && !strncmp(f->name, "arm", 3) && is_of_no_arm(r, f->name))
+		if ((f->is_counter ? get(f, r->study) :
+				     r->key[f - keys] && !strncmp(f->name, "arm", 3)) &&
+		    is_of_no_arm(r, f->name))
 			return refuse_key(r, NO_ARM, f->name);
-	for (const struct file_field *f = counters; f->name; f++)
-		if (get(f, (const char *)r->study + f->at) && is_of_no_arm(r, f->name))
-			return refuse_line(r, r->counter[f - counters], NO_ARM, f->name);
 	for (__u32 i = 0; i < e->arms; i++) {
 		snprintf(label, sizeof(label), "arm%u", i);
 		snprintf(cc, sizeof(cc), "arm%u_cc", i);
@@ -577,7 +567,7 @@ static int check_head(struct reading *r)
 		return refuse_key(r, "too few for scope_remote", "scope_remote_bits");
 	if (e->scope.mark && !e->scope.has_mark)
 		return refuse_key(r, "scope_has_mark is 0", "scope_mark");
-	for (const struct file_field *f = find(keys, "guard0"); f->name; f++)
+	for (const struct file_field *f = find(keys, "guard0"); !f->is_counter; f++)
 		if (r->key[f - keys] && e->design != EXPERIMENT_CANARY)
 			return refuse_key(r, "only a canary has guards", f->name);
 	return check_arms(r);
