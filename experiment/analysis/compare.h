@@ -63,6 +63,12 @@ struct comparison {
 struct comparison compare(const struct metric *metric, const struct rows *rows,
 			  const struct rows_units *units, int arm, int size_class);
 
+/*
+ * The value that Student's t is below with chance p, 0 < p < 1, with any real number of degrees of
+ * freedom from 1 on.
+ */
+double student_quantile(double p, double df);
+
 /* "too few prefixes": why there is no interval, for people. */
 const char *compare_lack_text(enum compare_lack lack, enum rows_unit by);
 

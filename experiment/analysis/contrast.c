@@ -5,10 +5,8 @@
 #include "cli/err.h"
 #include "contrast.h"
 
-#define BISECTIONS 64
 #define ROUNDING 1e-9 /* less than this, relative to the values, is no difference */
 #define DRAW_WEIGHT 500
-#define LEAST_BEYOND 5
 #define DRAWS 999 /* with the actual draw, a thousand */
 
 struct contrast_part {
@@ -117,17 +115,15 @@ static double find_effective_others(const struct contrast *c)
 	return squares > 0 ? sum * sum / squares : 0;
 }
 
-static void estimate(const struct contrast *c, struct contrast_arm *arm)
+static void estimate(struct contrast *c, struct contrast_arm *arm)
 {
 	const struct observations *all = &arm->all;
 
-	arm->least = INFINITY;
-	arm->most = -INFINITY;
 	for (size_t i = 0; i < all->n; i++) {
 		double value = all->at[i].value / all->at[i].of;
 
-		arm->least = fmin(arm->least, value);
-		arm->most = fmax(arm->most, value);
+		c->least = fmin(c->least, value);
+		c->most = fmax(c->most, value);
 	}
 	if (is_mean(c)) {
 		arm->estimate = observations_mean(all->at, all->n);
@@ -145,6 +141,8 @@ void contrast_init(struct contrast *c, const struct metric *metric, const struct
 		.by = units->by,
 		.n_units = units->n,
 		.draws_units = units->of->unit == EXPERIMENT_BY_PREFIX,
+		.least = INFINITY,
+		.most = -INFINITY,
 		.parts = mem_new(2 * (size_t)units->n, sizeof(*c->parts)),
 	};
 	for (int a = 0; a < 2; a++)
@@ -412,99 +410,4 @@ double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level)
 	}
 	qsort(tests, DRAWS, sizeof(*tests), ascending);
 	return tests[(int)ceil(level * (DRAWS + 1)) - 1];
-}
-
-/* ---- the interval */
-
-static double largest(const struct contrast *c)
-{
-	return fmax(c->arm[0].most, c->arm[1].most);
-}
-
-static double smallest(const struct contrast *c)
-{
-	return fmin(c->arm[0].least, c->arm[1].least);
-}
-
-bool contrast_is_equal(const struct contrast *c)
-{
-	return !without_rounding(largest(c) - smallest(c), largest(c));
-}
-
-double contrast_difference(const struct contrast *c)
-{
-	return without_rounding(c->arm[1].estimate - c->arm[0].estimate, c->arm[0].estimate);
-}
-
-/* The test falls as the shift grows. Finds the shift from which on it is not above `errors`. */
-static double find_shift(const struct contrast *c, double from, double to, double errors)
-{
-	for (int i = 0; i < BISECTIONS; i++) {
-		double middle = from + (to - from) / 2;
-
-		if (contrast_test(c, 1, middle) > errors)
-			from = middle;
-		else
-			to = middle;
-	}
-	return to;
-}
-
-/*
- * Rounding moves the ends a little: the difference is in the interval in any case, and so is 0 if the
- * test does not reject it.
- */
-bool contrast_interval(const struct contrast *c, double errors, double *low, double *high)
-{
-	/* Beyond this shift the arms have no cell in common. */
-	double most = 4 * (largest(c) - smallest(c)) + largest(c) + 1;
-	double here = contrast_test(c, 1, 0), is = contrast_difference(c);
-	double p = c->metric->quantile, n = c->arm[0].all.n + c->arm[1].all.n;
-	double size = fmax(c->arm[0].estimate, c->arm[1].estimate);
-
-	/*
-	 * Of the connections beyond the quantile, on its rarer side, equal arms have so few that all
-	 * of them are in one arm by chance: 4 are so in one of 8 experiments, 5 in one of 16.
-	 */
-	if (!is_mean(c) && fmin(p, 1 - p) * n < LEAST_BEYOND)
-		return false;
-	if (contrast_test(c, 1, -most) <= errors || contrast_test(c, 1, most) >= -errors)
-		return false;
-	*low = fmin(is, without_rounding(find_shift(c, -most, most, errors), size));
-	*high = fmax(is, without_rounding(find_shift(c, -most, most, -errors), size));
-	if (here <= errors)
-		*low = fmin(*low, 0);
-	if (here >= -errors)
-		*high = fmax(*high, 0);
-	return true;
-}
-
-#define PIECES 1000
-
-/* The integral of cosh(x)^-df from 0 to u, by Simpson's rule. */
-static double student_integral(double u, double df)
-{
-	double sum = 0, width = u / PIECES;
-
-	for (int i = 0; i <= PIECES; i++)
-		sum += (i % 2 ? 4 : i && i < PIECES ? 2 : 1) * pow(cosh(i * width), -df);
-	return sum * width / 3;
-}
-
-/*
- * With t = sqrt(df) * sinh(u), the density of u is proportional to cosh(u)^-df. It falls from 0 on,
- * so Newton's steps from there never go too far, and end when rounding allows no further one.
- */
-double student_quantile(double p, double df)
-{
-	double all, step, u = 0;
-
-	if (p < 0.5)
-		return -student_quantile(1 - p, df);
-	all = 2 * student_integral(acosh(exp(45 / df)), df); /* beyond that it is below 1e-19 */
-	do {
-		step = ((p - 0.5) * all - student_integral(u, df)) * pow(cosh(u), df);
-		u += step;
-	} while (step > 1e-15 * u);
-	return sqrt(df) * sinh(u);
 }

@@ -39,7 +39,6 @@ struct contrast_sums {
 struct contrast_arm {
 	struct observations all;
 	struct distribution distribution; /* of `all`, for a quantile */
-	double least, most; /* of the values */
 	__u32 units;
 	double estimate;
 	double of; /* sum */
@@ -50,6 +49,7 @@ struct contrast_arm {
 struct contrast {
 	struct contrast_arm arm[2]; /* arm 0, and the one that is compared with it */
 	const struct metric *metric;
+	double least, most; /* of the values of both arms */
 	enum rows_unit by;
 	bool draws_units; /* all connections of a unit have the same arm */
 	__u32 n_units;
@@ -80,25 +80,9 @@ double contrast_test(const struct contrast *c, double factor, double shift);
  */
 double contrast_drawn_errors(const struct contrast *c, __u32 seed, double level);
 
-/* The metric is the same in all connections of both arms, so there is nothing to test. */
-bool contrast_is_equal(const struct contrast *c);
-
 /* 0 in place of what rounding makes of 0, beside values of this size. */
 double without_rounding(double value, double size);
 
-/* The difference of both estimates; 0 if only rounding makes one. */
-double contrast_difference(const struct contrast *c);
-
-/*
- * Finds the shifts, with factor 1, that the test does not reject at this many standard errors.
- * false: too few connections for this quantile.
- */
-bool contrast_interval(const struct contrast *c, double errors, double *low, double *high);
-
-/*
- * The value that Student's t is below with chance p, 0 < p < 1, with any real number of degrees of
- * freedom from 1 on.
- */
-double student_quantile(double p, double df);
+#define BISECTIONS 64 /* of what falls or rises steadily */
 
 #endif

@@ -37,6 +37,8 @@ const int n_quantities = RETRANSMITTED;
 
 bool quantity_get(const struct quantity *q, const struct row *row, double *value, double *of)
 {
+	const __u32 rtt_us[] = { row->rtt_min_us, row->rtt_mean_us, row->rtt_above_p95_us };
+
 	switch (q - quantities) {
 	case GOODPUT: /* a time below one tick of the kernel is not known */
 		*value = row->busy_us ? 8.0 * row->acked * US_PER_S / row->busy_us : 0;
@@ -47,13 +49,9 @@ bool quantity_get(const struct quantity *q, const struct row *row, double *value
 		*value = row->first_us[q - quantities - FIRST_16K];
 		return *value && !row->continued;
 	case RTT_MIN:
-		*value = row->rtt_min_us;
-		return row->rtts;
 	case RTT_MEAN:
-		*value = row->rtt_mean_us;
-		return row->rtts;
 	case RTT_P95:
-		*value = row->rtt_above_p95_us;
+		*value = rtt_us[q - quantities - RTT_MIN];
 		return row->rtts;
 	case RETRANSMITTED:
 		*value = row->retransmitted;
@@ -164,9 +162,8 @@ void metric_format_amount(char *buf, size_t size, enum metric_unit unit, double 
 
 void metric_format_difference(char *buf, size_t size, enum metric_unit unit, double value)
 {
-	if (value >= 0)
-		snprintf(buf, size, "+");
-	else
-		buf[0] = 0;
-	metric_format_amount(buf + strlen(buf), size - strlen(buf), unit, value);
+	bool has_sign = value >= 0;
+
+	buf[0] = '+';
+	metric_format_amount(buf + has_sign, size - has_sign, unit, value);
 }

@@ -238,16 +238,16 @@ void distribution_free(struct distribution *d)
 	free(d->at);
 }
 
-/* How many points have less than this many below, or at most this many. */
-static size_t points_below(const struct distribution *d, double below, bool or_equal)
+/* How many points have an x, or otherwise a number below, that is less than this, or equal to it. */
+static size_t points_before(const struct distribution *d, bool by_x, double value, bool or_equal)
 {
 	size_t low = 0, high = d->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		double is = d->at[middle].below;
+		double is = by_x ? d->at[middle].x : d->at[middle].below;
 
-		if (is < below || (or_equal && is == below))
+		if (is < value || (or_equal && is == value))
 			low = middle + 1;
 		else
 			high = middle;
@@ -267,7 +267,8 @@ static double x_before(const struct distribution_point *p, double below)
 double distribution_quantile(const struct distribution *d, double p)
 {
 	double below = p * d->all;
-	size_t from = points_below(d, below, false), to = points_below(d, below, true);
+	size_t from = points_before(d, false, below, false);
+	size_t to = points_before(d, false, below, true);
 
 	if (from == to)
 		return x_before(&d->at[from], below);
@@ -277,20 +278,12 @@ double distribution_quantile(const struct distribution *d, double p)
 double distribution_below(const struct distribution *d, double x)
 {
 	const struct distribution_point *at;
-	size_t low = 0, high = d->n;
+	size_t i = points_before(d, true, x, true);
 	double share;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->at[middle].x <= x)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || low == d->n)
-		return low ? d->all : 0;
-	at = &d->at[low];
+	if (!i || i == d->n)
+		return i ? d->all : 0;
+	at = &d->at[i];
 	share = (x - at[-1].x) / (at->x - at[-1].x);
 	return at[-1].below + share * (at->below - at[-1].below);
 }
@@ -300,7 +293,8 @@ static double mean_between(const struct distribution *d, double from, double to)
 {
 	double sum = 0;
 
-	for (size_t i = points_below(d, from, true); i < d->n && d->at[i - 1].below < to; i++) {
+	for (size_t i = points_before(d, false, from, true); i < d->n && d->at[i - 1].below < to;
+	     i++) {
 		double low = fmax(from, d->at[i - 1].below), high = fmin(to, d->at[i].below);
 
 		if (high > low)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "experiment/analysis/contrast.h"
+#include "experiment/analysis/compare.h"
 
 #define CLOSE(a, b) assert_true(fabs((a) - (b)) < 5e-4 * (1 + fabs(b)))
 
