@@ -12,6 +12,7 @@
 #include "cgroup/cgroup.h"
 #include "cli/completion.h"
 #include "cli/err.h"
+#include "cli/json.h"
 #include "cli/privileges.h"
 #include "cli/text.h"
 #include "descriptor.h"
@@ -284,6 +285,36 @@ const char *experiment_refusal_text(__u32 error)
 	default:
 		return strerror(error);
 	}
+}
+
+void experiment_add_arms(struct json *j, const struct experiment *e, const __u32 *share,
+			 const struct experiment_control *counted, const __u64 *ended)
+{
+	json_open_array(j, "arms");
+	for (__u32 i = 0; i < e->arms; i++) {
+		const struct experiment_arm *arm = &e->arm[i];
+
+		json_open_object(j, NULL);
+		json_add_string(j, "label", arm->label);
+		json_add_string(j, "cc", arm->cc);
+		json_add_string(j, "profile", arm->profile_name[0] ? arm->profile_name : NULL);
+		if (share && e->design != EXPERIMENT_SWITCHBACK)
+			json_add_number(j, "share_percent", experiment_percent(share[i]));
+		if (counted)
+			json_add_int(j, "connections", counted->assigned[i]);
+		if (ended)
+			json_add_int(j, "ended", ended[i]);
+		if (counted) {
+			__u64 refused = counted->refused[i];
+			__u32 error = counted->refused_error[i];
+
+			json_add_int(j, "refused", refused);
+			json_add_string(j, "refused_why",
+					refused ? experiment_refusal_text(error) : NULL);
+		}
+		json_close(j);
+	}
+	json_close(j);
 }
 
 void complete_experiments(const struct completion *c)

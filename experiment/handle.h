@@ -54,6 +54,20 @@ void experiment_shares(const struct experiment_handle *h, __u32 share[EXPERIMENT
 /* Why connections did not get an arm, from experiment_control.refused_error. */
 const char *experiment_refusal_text(__u32 error);
 
+static inline double experiment_percent(__u32 share)
+{
+	return share * 100.0 / EXPERIMENT_SHARES;
+}
+
+struct json;
+
+/*
+ * Adds an array of the arms. Each of the last three may be NULL: their shares, which a switchback
+ * does not have, what the program counted, and how many of their connections have ended.
+ */
+void experiment_add_arms(struct json *j, const struct experiment *e, const __u32 *share,
+			 const struct experiment_control *counted, const __u64 *ended);
+
 /* "ab", "switchback", "canary" */
 const char *experiment_design_name(__u32 design);
 

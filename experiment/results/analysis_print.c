@@ -15,6 +15,17 @@
 
 #define INTERVAL_LEN (2 * METRIC_TEXT_LEN + 8)
 
+static const char *const unit_names[] = { "connections", "prefixes", "blocks" };
+
+/* An A/B test misleads if arms share queues. NULL for a switchback. */
+static const char *warning(const struct study *s)
+{
+	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
+		return NULL;
+	return "Arms that share a bottleneck are not independent: what one takes, the others lose. "
+	       "A switchback shows what happens if all connections have one arm.";
+}
+
 static void print_scope(FILE *out, const struct study *s)
 {
 	const struct experiment_scope *scope = &s->experiment.scope;
@@ -103,14 +114,14 @@ static void print_arms(FILE *out, const struct analysis *a)
 		print_continued(out, a);
 	if (s->is_cut)
 		fputs("The file ends within a line: its writer was stopped.\n", out);
-	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, analysis_units_name(a->units.by));
+	fprintf(out, "Units of analysis: %u %s.\n", a->units.n, unit_names[a->units.by]);
 	if (a->units.by == ROWS_BY_CONNECTION)
 		fprintf(out,
 			"%u remote %s, too few to be units: correlation between the connections of "
 			"one is not accounted for.\n",
 			a->units.prefixes, a->units.prefixes == 1 ? "prefix" : "prefixes");
-	if (analysis_warning(s))
-		fprintf(out, "%s\n", analysis_warning(s));
+	if (warning(s))
+		fprintf(out, "%s\n", warning(s));
 }
 
 static const char *const verdicts[] = {
@@ -196,30 +207,6 @@ static const char *const units[] = {
 	[METRIC_COUNT] = "count",
 };
 
-static void add_arms(struct json *j, const struct analysis *a)
-{
-	const struct study *s = a->study;
-
-	json_open_array(j, "arms");
-	for (__u32 i = 0; i < s->experiment.arms; i++) {
-		const struct experiment_arm *arm = &s->experiment.arm[i];
-
-		json_open_object(j, NULL);
-		json_add_string(j, "label", arm->label);
-		json_add_string(j, "cc", arm->cc);
-		json_add_string(j, "profile", arm->profile_name[0] ? arm->profile_name : NULL);
-		json_add_int(j, "connections", s->control.assigned[i]);
-		json_add_int(j, "ended", a->ended[i]);
-		json_add_int(j, "refused", s->control.refused[i]);
-		json_add_string(j, "refused_why",
-				!s->control.refused[i] ?
-					NULL :
-					experiment_refusal_text(s->control.refused_error[i]));
-		json_close(j);
-	}
-	json_close(j);
-}
-
 static void add_head(struct json *j, const struct analysis *a)
 {
 	const struct study *s = a->study;
@@ -236,7 +223,7 @@ static void add_head(struct json *j, const struct analysis *a)
 		json_add_int(j, "block_ns", e->block);
 		json_add_int(j, "washout_ns", e->washout);
 	}
-	add_arms(j, a);
+	experiment_add_arms(j, e, NULL, n, a->ended);
 	json_add_int(j, "outcomes", n->outcomes);
 	json_add_int(j, "open", s->open);
 	json_add_int(j, "chosen", n->chosen);
@@ -248,10 +235,10 @@ static void add_head(struct json *j, const struct analysis *a)
 	json_add_int(j, "continued", a->continued);
 	json_add_int(j, "continued_acked_bytes", a->continued_bytes);
 	json_add_bool(j, "continued_counted", s->rows.with_continued);
-	json_add_string(j, "units", analysis_units_name(a->units.by));
+	json_add_string(j, "units", unit_names[a->units.by]);
 	json_add_int(j, "n_units", a->units.n);
 	json_add_int(j, "prefixes", a->units.prefixes);
-	json_add_string(j, "warning", analysis_warning(s));
+	json_add_string(j, "warning", warning(s));
 }
 
 static void add_arm(struct json *j, const char *key, const char *label,

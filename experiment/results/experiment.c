@@ -135,8 +135,7 @@ static int run_verb(void *options, int argc, char **argv)
 	ret = from_file && r->html ? output_reach(r->html, true) : EXIT_DONE;
 	if (!ret)
 		ret = from_file ? file_read(what, &s) : read_live(r, &s, what);
-	if (!ret)
-		ret = print(r, &s);
+	ret = ret ?: print(r, &s);
 	output_forget();
 	return ret;
 }

@@ -186,18 +186,3 @@ void analysis_free(struct analysis *a)
 	free(a->comparison);
 	free(a->curve);
 }
-
-const char *analysis_units_name(enum rows_unit by)
-{
-	static const char *const names[] = { "connections", "prefixes", "blocks" };
-
-	return names[by];
-}
-
-const char *analysis_warning(const struct study *s)
-{
-	if (s->experiment.design == EXPERIMENT_SWITCHBACK)
-		return NULL;
-	return "Arms that share a bottleneck are not independent: what one takes, the others lose. "
-	       "A switchback shows what happens if all connections have one arm.";
-}

@@ -82,11 +82,6 @@ struct analysis {
 void analyse(struct analysis *a, struct study *s);
 void analysis_free(struct analysis *a);
 
-/* The name of the units: "prefixes". */
-const char *analysis_units_name(enum rows_unit by);
-/* A line that says that an A/B test misleads if arms share queues; NULL for a switchback. */
-const char *analysis_warning(const struct study *s);
-
 void analysis_print_text(FILE *out, const struct analysis *a);
 void analysis_print_json(FILE *out, const struct analysis *a);
 /* As one page of HTML that needs nothing else. */

@@ -51,10 +51,8 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 		remedy("upgrade it, connections stay: bbrctl upgrade --name %s", arm->cc);
 		return EXIT_REFUSED;
 	}
-	if (!ret)
-		ret = profile_map_open(&inst, &profiles);
-	if (!ret)
-		ret = profile_get(&profiles, arm->profile_name, &index);
+	ret = ret ?: profile_map_open(&inst, &profiles);
+	ret = ret ?: profile_get(&profiles, arm->profile_name, &index);
 	if (ret)
 		return ret;
 	arm->profile = index;
@@ -78,8 +76,7 @@ int arms_open(struct experiment *e, int assigned[EXPERIMENT_ARMS])
 	for (__u32 i = 0; !ret && i < e->arms; i++) {
 		if (e->arm[i].profile != EXPERIMENT_NO_PROFILE)
 			ret = find_profile(&e->arm[i], &assigned[i]);
-		if (!ret)
-			ret = check_available(e->arm[i].cc);
+		ret = ret ?: check_available(e->arm[i].cc);
 	}
 	if (ret)
 		arms_close(assigned);
@@ -143,8 +140,8 @@ static bool takes_away(const struct step *s, const struct experiment_arm *arm)
 	}
 }
 
-static int refuse(const struct step *s, const struct experiment *e,
-		  const struct experiment_arm *arm)
+static void refuse(const struct step *s, const struct experiment *e,
+		   const struct experiment_arm *arm)
 {
 	err("%s%s%s: is the arm %s of the experiment %s", s->name, arm->profile_name[0] ? ":" : "",
 	    arm->profile_name, arm->label, e->name);
@@ -153,15 +150,6 @@ static int refuse(const struct step *s, const struct experiment *e,
 	       e->name);
 	if (s->kind == STEP_REPLACE)
 		remedy("or replace the code alone first: bbrctl upgrade --name %s", s->name);
-	return EXIT_REFUSED;
-}
-
-static int refuse_step(const struct step *s, const struct experiment *e)
-{
-	for (__u32 i = 0; i < e->arms; i++)
-		if (takes_away(s, &e->arm[i]))
-			return refuse(s, e, &e->arm[i]);
-	return EXIT_DONE;
 }
 
 int plan_refuse_use(const struct plan *plan)
@@ -172,8 +160,15 @@ int plan_refuse_use(const struct plan *plan)
 	if (n < 0)
 		return experiments_refuse(n);
 	for (size_t i = 0; i < plan->n; i++)
-		for (int k = 0; !ret && k < n; k++)
-			ret = refuse_step(&plan->step[i], &list[k].config);
+		for (int k = 0; k < n; k++)
+			for (__u32 a = 0; !ret && a < list[k].config.arms; a++) {
+				const struct experiment *e = &list[k].config;
+
+				if (!takes_away(&plan->step[i], &e->arm[a]))
+					continue;
+				refuse(&plan->step[i], e, &e->arm[a]);
+				ret = EXIT_REFUSED;
+			}
 	experiments_free(list, n);
 	return ret;
 }

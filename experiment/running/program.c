@@ -43,8 +43,6 @@ static int set_values(struct bpf_object *obj, struct experiment_request *r)
 	memcpy(begin.share, r->share, sizeof(begin.share));
 	if (r->config.design == EXPERIMENT_CANARY)
 		begin.lease = r->config.started; /* until somebody watches */
-	if (!config || !control || !outcomes || !connections)
-		return -ENOENT;
 	if (bpf_map__set_initial_value(config, &r->config, sizeof(r->config)) ||
 	    bpf_map__set_initial_value(control, &begin, sizeof(begin)) ||
 	    bpf_map__set_max_entries(outcomes, r->config.outcomes) ||
@@ -137,15 +135,11 @@ static int load_mover(struct bpf_object *obj, __u32 prog_id, __u32 arm)
 	if (fd < 0)
 		return -errno;
 	ret = sockops_inspect(fd, EXPERIMENT_PROG, &running);
-	if (ret < 0)
-		return ret;
-	if (!to || !prog)
-		return -ENOENT;
-	for (__u32 i = 0; i < running.maps; i++) {
+	ret = ret < 0 ? ret : 0;
+	for (__u32 i = 0; !ret && i < running.maps; i++)
 		ret = reuse(obj, running.map_ids[i]);
-		if (ret)
-			return ret;
-	}
+	if (ret)
+		return ret;
 	if (bpf_program__set_autoload(prog, false) ||
 	    bpf_map__set_initial_value(to, &arm, sizeof(arm)) || bpf_object__load(obj))
 		return -errno;
@@ -176,7 +170,7 @@ static int visit(const struct netns *ns, void *data)
 static int walk(const struct experiment_handle *h, const struct bpf_object *obj)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(obj, MOVE_PROG);
-	struct bpf_link *link = prog ? bpf_program__attach_iter(prog, NULL) : NULL;
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
 	struct walk w = { .h = h };
 	int ret;
 

@@ -73,6 +73,17 @@ int experiment_arm(const struct experiment *e, const char *label)
 	return -1;
 }
 
+int experiment_choose_arm(const struct experiment *e, const char *option, const char *label,
+			  int *arm)
+{
+	*arm = experiment_arm(e, label);
+	if (*arm >= 0)
+		return EXIT_DONE;
+	err("%s %s: no arm of %s has this label", option, label, e->name);
+	remedy("bbrctl experiment status %s lists them", e->name);
+	return EXIT_USAGE;
+}
+
 void share_format(__u32 share, char *buf, size_t size)
 {
 	snprintf(buf, size, "%g %%", share / (double)PER_PERCENT);

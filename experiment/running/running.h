@@ -57,6 +57,9 @@ struct bbr_rule scope_rule(const struct experiment_scope *scope);
 
 /* The index of the arm with this label, or -1. */
 int experiment_arm(const struct experiment *e, const char *label);
+/* The same, for an option. */
+int experiment_choose_arm(const struct experiment *e, const char *option, const char *label,
+			  int *arm);
 
 /* A share in ten-thousandths (EXPERIMENT_SHARES) as people write it: "50 %", "2.5 %". */
 #define SHARE_TEXT_LEN 16
@@ -171,12 +174,11 @@ void decision_print(const char *experiment, struct experiment_decision d, bool j
 /* Writes it into the log, and prints it. */
 void decision_take(const struct experiment_handle *h, bool json, struct experiment_decision d);
 
-/* The numbers, from 0, of the first line that the log still has and of the one after the last. */
-void decisions(const struct experiment_handle *h, __u64 *first, __u64 *end);
-
-/* Reads a line by its number; its text is printable. false: it is being written. */
-bool decision_read(const struct experiment_handle *h, __u64 number,
-		   struct experiment_decision *decision);
+/*
+ * Reads the first line that the log still has from this number on, and sets it to the next one; skips
+ * what is being written. The text is printable. false: there is none.
+ */
+bool decision_next(const struct experiment_handle *h, __u64 *number, struct experiment_decision *d);
 
 #define GUARD_STATUS_TEXT_LEN 128
 

@@ -99,13 +99,9 @@ static void print_log(const struct experiment_handle *h)
 {
 	struct experiment_decision d;
 	char when[UNITS_LEN];
-	__u64 first, end;
 	time_t seconds;
 
-	decisions(h, &first, &end);
-	for (; first < end; first++) {
-		if (!decision_read(h, first, &d))
-			continue;
+	for (__u64 number = 0; decision_next(h, &number, &d);) {
 		seconds = d.time / NS_PER_S;
 		strftime(when, sizeof(when), "%F %T", localtime(&seconds));
 		printf("  %s  %s\n", when, d.text);
@@ -158,45 +154,6 @@ void experiments_print(const struct experiment_handle *list, int n)
 
 /* ---- as JSON */
 
-static void add_percent(struct json *j, const char *key, __u32 share)
-{
-	char text[SHARE_TEXT_LEN];
-
-	snprintf(text, sizeof(text), "%g", share * 100.0 / EXPERIMENT_SHARES);
-	json_add_raw(j, key, text);
-}
-
-static void add_arms(struct json *j, const struct experiment_handle *h, bool counts)
-{
-	const struct experiment *e = &h->config;
-	__u32 share[EXPERIMENT_ARMS];
-
-	experiment_shares(h, share);
-	json_open_array(j, "arms");
-	for (__u32 i = 0; i < e->arms; i++) {
-		const struct experiment_arm *arm = &e->arm[i];
-
-		json_open_object(j, NULL);
-		json_add_string(j, "label", arm->label);
-		json_add_string(j, "cc", arm->cc);
-		json_add_string(j, "profile",
-				arm->profile == EXPERIMENT_NO_PROFILE ? NULL : arm->profile_name);
-		if (e->design != EXPERIMENT_SWITCHBACK)
-			add_percent(j, "share_percent", share[i]);
-		if (counts) {
-			json_add_int(j, "connections", h->control->assigned[i]);
-			json_add_int(j, "refused", h->control->refused[i]);
-			json_add_string(
-				j, "refused_why",
-				!h->control->refused[i] ?
-					NULL :
-					experiment_refusal_text(h->control->refused_error[i]));
-		}
-		json_close(j);
-	}
-	json_close(j);
-}
-
 static void add_switchback(struct json *j, const struct experiment *e)
 {
 	struct experiment_block b = experiment_block_now(e, now_ns());
@@ -237,7 +194,7 @@ static void add_canary(struct json *j, const struct experiment_handle *h)
 	add_guards(j, h);
 	json_open_array(j, "steps_percent");
 	for (__u32 i = 0; i < experiment_steps(e); i++)
-		add_percent(j, NULL, e->step[i]);
+		json_add_number(j, NULL, experiment_percent(e->step[i]));
 	json_close(j);
 	json_add_int(j, "step", experiment_step(h));
 	json_add_int(j, "step_connections", e->step_connections);
@@ -247,13 +204,9 @@ static void add_canary(struct json *j, const struct experiment_handle *h)
 static void add_log(struct json *j, const struct experiment_handle *h)
 {
 	struct experiment_decision d;
-	__u64 first, end;
 
 	json_open_array(j, "log");
-	decisions(h, &first, &end);
-	for (; first < end; first++) {
-		if (!decision_read(h, first, &d))
-			continue;
+	for (__u64 number = 0; decision_next(h, &number, &d);) {
 		json_open_object(j, NULL);
 		json_add_int(j, "time_ns", d.time);
 		json_add_string(j, "decision", d.text);
@@ -267,13 +220,15 @@ void experiment_add_json(struct json *j, const struct experiment_handle *h, bool
 	const struct experiment_control *c = h->control;
 	const struct experiment *e = &h->config;
 	struct bbr_rule rule = scope_rule(&e->scope);
+	__u32 share[EXPERIMENT_ARMS];
 
+	experiment_shares(h, share);
 	json_add_string(j, "name", e->name);
 	json_add_string(j, "design", experiment_design_name(e->design));
 	json_add_string(j, "state", experiment_state_text(experiment_state(h)));
 	json_add_string(j, "cgroup", h->path);
 	if (is_short) {
-		add_arms(j, h, false);
+		experiment_add_arms(j, e, share, NULL, NULL);
 		return;
 	}
 	json_open_object(j, "scope");
@@ -287,7 +242,7 @@ void experiment_add_json(struct json *j, const struct experiment_handle *h, bool
 	json_add_int(j, "prefix6", e->prefix6);
 	json_add_int(j, "seed", e->seed);
 	json_add_int(j, "keep", e->outcomes);
-	add_arms(j, h, true);
+	experiment_add_arms(j, e, share, c, NULL);
 	if (e->design == EXPERIMENT_SWITCHBACK)
 		add_switchback(j, e);
 	if (e->design == EXPERIMENT_CANARY)

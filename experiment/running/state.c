@@ -108,18 +108,19 @@ void decision_take(const struct experiment_handle *h, bool json, struct experime
 	decision_print(h->config.name, d, json);
 }
 
-void decisions(const struct experiment_handle *h, __u64 *first, __u64 *end)
+bool decision_next(const struct experiment_handle *h, __u64 *number, struct experiment_decision *d)
 {
-	*end = h->control->decisions;
-	*first = *end > EXPERIMENT_LOG ? *end - EXPERIMENT_LOG : 0;
-}
+	__u64 end = h->control->decisions;
 
-bool decision_read(const struct experiment_handle *h, __u64 number,
-		   struct experiment_decision *decision)
-{
-	memcpy(decision, &h->log[number % EXPERIMENT_LOG], sizeof(*decision));
-	text_tame(decision->text, sizeof(decision->text), "");
-	return decision->time;
+	if (end > EXPERIMENT_LOG && *number < end - EXPERIMENT_LOG)
+		*number = end - EXPERIMENT_LOG;
+	while (*number < end) {
+		*d = h->log[(*number)++ % EXPERIMENT_LOG];
+		text_tame(d->text, sizeof(d->text), "");
+		if (d->time)
+			return true;
+	}
+	return false;
 }
 
 static void collect(const struct experiment_handle *h, struct rows *rows)

@@ -89,13 +89,10 @@ static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 static int move_to(const struct experiment_handle *h, const char *label, __u64 *moved)
 {
 	__u32 paused = h->control->paused;
-	int ret, arm = experiment_arm(&h->config, label);
+	int arm, ret = experiment_choose_arm(&h->config, "--to", label, &arm);
 
-	if (arm < 0) {
-		err("--to %s: no arm of %s has this label", label, h->config.name);
-		remedy("bbrctl experiment status %s lists them", h->config.name);
-		return EXIT_USAGE;
-	}
+	if (ret)
+		return ret;
 	h->control->paused = 1;
 	ret = experiment_move(h, arm, moved);
 	if (ret)
@@ -117,8 +114,7 @@ static int verb_experiment_watch(void *options, UNUSED int argc, char **argv)
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	ret = experiment_find(argv[1], &h);
-	if (!ret)
-		ret = lock_watch(h.config.name, h.prog_id);
+	ret = ret ?: lock_watch(h.config.name, h.prog_id);
 	return ret ? ret : canary_watch(&h, every, opt->json);
 }
 
@@ -133,8 +129,7 @@ static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
 
 	if (!ret && to)
 		ret = move_to(&h, to, &moved);
-	if (!ret)
-		ret = experiment_program_stop(&h);
+	ret = ret ?: experiment_program_stop(&h);
 	if (ret)
 		return ret;
 	d = to ? decision_make("stopped; %llu connection%s went over to %s",

@@ -74,8 +74,7 @@ static int find_cgroup(const char *given, char **path)
 	__u64 id;
 	int ret = cgroup_find("--cgroup", named, path);
 
-	if (!ret)
-		ret = cgroup_id("--cgroup", named, &id);
+	ret = ret ?: cgroup_id("--cgroup", named, &id);
 	if (ret)
 		return ret;
 	mount = cgroup_mount();
@@ -173,10 +172,8 @@ static int start_in(const struct options *opt, struct experiment_request *r, con
 	struct experiment_decision first;
 
 	ret = check_others(&r->config, cgroup);
-	if (!ret)
-		ret = take_attached(&r->config, cgroup);
-	if (!ret)
-		ret = arms_open(&r->config, assigned);
+	ret = ret ?: take_attached(&r->config, cgroup);
+	ret = ret ?: arms_open(&r->config, assigned);
 	if (ret)
 		return ret;
 	fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -207,8 +204,7 @@ static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 	if (!clock_init() || privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = take_netns(opt, &request.config.scope);
-	if (!ret)
-		ret = find_cgroup(opt->filter.cgroup, &cgroup);
+	ret = ret ?: find_cgroup(opt->filter.cgroup, &cgroup);
 	return ret ? ret : start_in(opt, &request, cgroup);
 }
 

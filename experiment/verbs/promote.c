@@ -25,14 +25,8 @@ static int choose_arm(const struct experiment_handle *h, const char *label, int 
 	const struct experiment *e = &h->config;
 	enum experiment_state state = STATE_RUNNING;
 
-	if (label) {
-		*arm = experiment_arm(e, label);
-		if (*arm >= 0)
-			return EXIT_DONE;
-		err("--arm %s: no arm of %s has this label", label, e->name);
-		remedy("bbrctl experiment status %s lists them", e->name);
-		return EXIT_USAGE;
-	}
+	if (label)
+		return experiment_choose_arm(e, "--arm", label, arm);
 	if (e->design == EXPERIMENT_CANARY)
 		state = canary_state(h);
 	*arm = state == STATE_TAKEN_BACK ? 0 : e->arms - 1;
@@ -154,10 +148,8 @@ static int make_lines(const struct experiment_handle *h, const struct experiment
 		return EXIT_NOTHING;
 	}
 	ret = instance_get(arm->cc, &inst);
-	if (!ret)
-		ret = machine_kernel_read(arm->cc, NULL, &found);
-	if (!ret)
-		ret = make_instance(h, arm, &found, &m);
+	ret = ret ?: machine_kernel_read(arm->cc, NULL, &found);
+	ret = ret ?: make_instance(h, arm, &found, &m);
 	if (ret)
 		return ret;
 	out = mem_need(open_memstream(lines, &n));
@@ -256,10 +248,8 @@ static int verb_experiment_promote(void *options, int argc, char **argv)
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	ret = experiment_find(argv[1], &h);
-	if (!ret)
-		ret = choose_arm(&h, opt->experiment.arm, &arm);
-	if (!ret)
-		ret = make_lines(&h, &h.config.arm[arm], &lines);
+	ret = ret ?: choose_arm(&h, opt->experiment.arm, &arm);
+	ret = ret ?: make_lines(&h, &h.config.arm[arm], &lines);
 	if (!ret && path)
 		ret = edit(path, lines);
 	if (!ret)

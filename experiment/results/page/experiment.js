@@ -3,8 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const by_id = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 
-function element(name, attributes, text) {
-	const made = document.createElement(name);
+function filled(made, attributes, text) {
 	for (const key in attributes)
 		made.setAttribute(key, attributes[key]);
 	if (text !== undefined)
@@ -12,14 +11,8 @@ function element(name, attributes, text) {
 	return made;
 }
 
-function drawn(name, attributes, text) {
-	const made = document.createElementNS(SVG, name);
-	for (const key in attributes)
-		made.setAttribute(key, attributes[key]);
-	if (text !== undefined)
-		made.textContent = text;
-	return made;
-}
+const element = (name, attributes, text) => filled(document.createElement(name), attributes, text);
+const drawn = (name, attributes, text) => filled(document.createElementNS(SVG, name), attributes, text);
 
 const UNITS = {
 	"bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],

@@ -156,7 +156,7 @@ static void decide(const char *text)
 
 static void a_decision_is_printed_and_logged(void **state)
 {
-	__u64 before = realtime_ns(), first, end;
+	__u64 before = realtime_ns(), number = 0;
 	struct experiment_decision d = decision_make("step %d: %s", 2, "\"why\""), read;
 	char line[256];
 
@@ -173,21 +173,18 @@ static void a_decision_is_printed_and_logged(void **state)
 		 "{\"name\":\"exp\",\"time_ns\":%llu,\"decision\":\"step 2: \\\"why\\\"\"}\n",
 		 d.time);
 	assert_string_equal(captured_output(), line);
-	decisions(&h, &first, &end);
-	assert_int_equal(first, 0);
-	assert_int_equal(end, 2);
-	for (__u64 i = first; i < end; i++) {
-		assert_true(decision_read(&h, i, &read));
+	for (int i = 0; i < 2; i++) {
+		assert_true(decision_next(&h, &number, &read));
 		assert_int_equal(read.time, d.time);
 		assert_string_equal(read.text, "step 2: \"why\"");
 	}
-	assert_false(decision_read(&h, end, &read)); /* there is none yet */
+	assert_false(decision_next(&h, &number, &read)); /* there is none yet */
 }
 
 static void the_log_keeps_the_last_lines(void **state)
 {
 	struct experiment_decision read;
-	__u64 first, end;
+	__u64 number = 0;
 	char text[32];
 
 	(void)state;
@@ -195,26 +192,25 @@ static void the_log_keeps_the_last_lines(void **state)
 		snprintf(text, sizeof(text), "line %d", i);
 		decide(text);
 	}
-	decisions(&h, &first, &end);
-	assert_int_equal(first, 10);
-	assert_int_equal(end, EXPERIMENT_LOG + 10);
-	for (__u64 i = first; i < end; i++) {
-		snprintf(text, sizeof(text), "line %llu", i);
-		assert_true(decision_read(&h, i, &read));
+	for (int i = 10; i < EXPERIMENT_LOG + 10; i++) {
+		snprintf(text, sizeof(text), "line %d", i);
+		assert_true(decision_next(&h, &number, &read));
 		assert_string_equal(read.text, text);
 	}
+	assert_false(decision_next(&h, &number, &read));
 }
 
 static void a_long_decision_is_cut(void **state)
 {
 	char text[2 * sizeof(lines->text)];
 	struct experiment_decision read;
+	__u64 number = 0;
 
 	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = 0;
 	decide(text);
-	assert_true(decision_read(&h, 0, &read));
+	assert_true(decision_next(&h, &number, &read));
 	assert_int_equal(strlen(read.text), sizeof(read.text) - 1);
 }
 
@@ -222,18 +218,23 @@ static void a_long_decision_is_cut(void **state)
 static void what_others_write_to_the_log_can_be_printed(void **state)
 {
 	struct experiment_decision read;
+	__u64 number = 0;
 
 	(void)state;
+	control.decisions = 3;
 	memset(&lines[0], 0xff, sizeof(lines[0])); /* no 0 at its end */
-	assert_true(decision_read(&h, 0, &read));
+	assert_true(decision_next(&h, &number, &read));
 	assert_int_equal(strlen(read.text), sizeof(read.text) - 1);
 	assert_int_equal(strspn(read.text, "?"), sizeof(read.text) - 1);
 	strcpy(lines[1].text, "a\033[31m\n\tb~ c\x7f");
 	lines[1].time = 1;
-	assert_true(decision_read(&h, 1, &read));
+	lines[2] = lines[1];
+	assert_true(decision_next(&h, &number, &read));
 	assert_string_equal(read.text, "a?[31m??b~ c?");
 	lines[1].time = 0; /* it is being written */
-	assert_false(decision_read(&h, 1, &read));
+	number = 1;
+	assert_true(decision_next(&h, &number, &read));
+	assert_int_equal(number, 3);
 }
 
 static void arms_as_text(void **state)
