@@ -134,8 +134,8 @@ $(foreach dir,obj asan/obj fuzz/obj fuzz-coverage/obj next/obj,$(addprefix $(BUI
 
 LIB := $(call objects,$(wildcard lib/*.c lib/*/*.c experiment/handle.c experiment/analysis/*.c) $(addsuffix /descriptor.c,$(ALGORITHMS)))
 LOADER := $(call objects,$(wildcard loader/*.c loader/*/*.c experiment/running/*.c experiment/verbs/*.c) loader/carried.S)
-MONITOR := $(call objects,$(wildcard tools/*.c tools/*/*.[cS] experiment/results/*.[cS]))
-CARRIED := $(call objects,loader/carried.S $(wildcard tools/*/*.S experiment/*/*.S))
+MONITOR := $(call objects,$(wildcard tools/*.c tools/*/*.[cS] experiment/results/*.c))
+CARRIED := $(call objects,loader/carried.S $(wildcard tools/*/*.S))
 
 # The object of each algorithm, and its profiles if it has any.
 PROFILES := $(wildcard $(addsuffix /profiles.ini,$(ALGORITHMS)))
@@ -157,9 +157,7 @@ $(BUILD)/probes.inc: FORCE | $(BUILD)
 $(BUILD)/obj/tools/watch/embedded.o: $(PROBES) $(BUILD)/probes.inc lib/carry.inc
 
 $(BUILD)/obj/tools/report/carried.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
-$(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/*) lib/carry.inc
-
-$(BUILD)/obj/experiment/results/carried.o: $(wildcard experiment/results/page/*) lib/carry.inc
+$(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/* experiment/results/page/*) lib/carry.inc
 
 # The programs that read the sockets of each algorithm, each with its own skeleton.
 SKELETONS := $(patsubst %,$(BUILD)/snapshot_%.lskel.h,$(notdir $(ALGORITHMS)))

@@ -5,7 +5,7 @@
 #ifndef EXPERIMENT_COMPARE_H
 #define EXPERIMENT_COMPARE_H
 
-#include "metric.h"
+#include "row.h"
 
 #define COMPARE_LEVEL 0.95 /* of the intervals */
 #define COMPARE_POWER 0.8 /* of comparison.detectable */

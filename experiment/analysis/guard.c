@@ -8,7 +8,6 @@
 #include "cli/units.h"
 #include "contrast.h"
 #include "guard.h"
-#include "metric.h"
 
 /* ---- as text */
 

@@ -7,7 +7,6 @@
 #define EXPERIMENT_GUARD_H
 
 #include "row.h"
-#include "metric.h"
 
 #define GUARD_LEVEL 0.05 /* the chance, at most, of taking back a canary whose arms are equal */
 #define GUARD_MIN_CONNECTIONS 30 /* of each arm, before a guard decides anything */

@@ -5,7 +5,7 @@
 #ifndef EXPERIMENT_OBSERVATION_H
 #define EXPERIMENT_OBSERVATION_H
 
-#include "metric.h"
+#include "row.h"
 
 /*
  * What is measured with a clock has steps, and values that lie within a step are tied. So for

@@ -8,7 +8,6 @@
 #include "address.h"
 #include "cli/json.h"
 #include "cli/units.h"
-#include "experiment/analysis/metric.h"
 #include "kernel/clock.h"
 #include "verbs.h"
 #include "study.h"
@@ -315,7 +314,7 @@ void analysis_print_json(FILE *out, const struct analysis *a)
 }
 
 /*
- * The page of an experiment, from carried.S: page/experiment.html with its parts filled in. The
+ * The page of an experiment, from tools/report/carried.S: page/experiment.html with its parts filled in. The
  * first style is that of the reports.
  */
 extern const char page_css[], page_css_end[];

@@ -23,26 +23,11 @@ struct request {
 
 /* ---- one that runs */
 
-/* Goes on until the experiment or bbrmon is stopped. The file always has what has ended so far. */
-static void follow(struct collector *c, struct study *s, FILE *out)
-{
-	size_t written = s->rows.n;
-
-	while (!is_interrupted() && experiment_is_running(&c->handle)) {
-		poll(NULL, 0, LOOK_MS);
-		collector_read(c, s);
-		if (!out)
-			continue;
-		file_write_rows(out, s, written);
-		written = s->rows.n;
-		if (fflush(out))
-			return; /* output_close() prints why */
-	}
-}
-
+/* With --follow until the experiment or bbrmon is stopped. The file always has what has ended so far. */
 static int collect(const struct request *r, struct collector *c, struct study *s)
 {
 	FILE *out = r->write ? output_open(r->write, true) : NULL;
+	size_t written = 0;
 
 	if (r->write && !out)
 		return EXIT_REFUSED;
@@ -50,15 +35,20 @@ static int collect(const struct request *r, struct collector *c, struct study *s
 	if (out) {
 		file_write_head(out, s);
 		file_write_counters(out, s);
-		file_write_rows(out, s, 0);
 	}
-	if (r->follow)
-		follow(c, s, out);
-	if (!out)
-		return EXIT_DONE;
-	if (r->follow)
+	for (;;) {
+		if (out)
+			file_write_rows(out, s, written);
+		written = s->rows.n;
+		if (!r->follow || is_interrupted() || !experiment_is_running(&c->handle) ||
+		    (out && fflush(out))) /* output_close() prints why */
+			break;
+		poll(NULL, 0, LOOK_MS);
+		collector_read(c, s);
+	}
+	if (out && r->follow)
 		file_write_counters(out, s);
-	return output_close(out, r->write);
+	return out ? output_close(out, r->write) : EXIT_DONE;
 }
 
 static int read_live(const struct request *r, struct study *s, const char *name)

@@ -96,6 +96,8 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 	enum parse_error error;
 	double value;
 
+	if (!text)
+		return true;
 	error = parse_duration(text, &value);
 	if (error) {
 		err("%s %s: %s", option, text, parse_error_text(error));
@@ -113,12 +115,15 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 	return false;
 }
 
-/* Parses a whole number. */
+/* Parses a whole number; as experiment_duration_parse(). */
 static bool parse_whole(const char *option, const char *text, __u32 least, __u32 most, __u32 *to)
 {
+	unsigned long value;
 	char *end;
-	unsigned long value = strtoul(text, &end, 0);
 
+	if (!text)
+		return true;
+	value = strtoul(text, &end, 0);
 	if (*text >= '0' && *text <= '9' && !*end && value >= least && value <= most) {
 		*to = value;
 		return true;
@@ -249,12 +254,10 @@ static int parse_unit(const struct experiment_options *opt, struct experiment *e
 static int parse_blocks(const struct experiment_options *opt, struct experiment *e)
 {
 	e->block = 60 * NS_PER_S;
-	if (opt->block &&
-	    !experiment_duration_parse("--block", opt->block, NS_PER_S, 7 * DAY, &e->block))
+	if (!experiment_duration_parse("--block", opt->block, NS_PER_S, 7 * DAY, &e->block))
 		return EXIT_USAGE;
 	e->washout = e->block / 6;
-	if (opt->washout &&
-	    !experiment_duration_parse("--washout", opt->washout, 0, 7 * DAY, &e->washout))
+	if (!experiment_duration_parse("--washout", opt->washout, 0, 7 * DAY, &e->washout))
 		return EXIT_USAGE;
 	if (e->washout < e->block)
 		return EXIT_DONE;
@@ -383,10 +386,8 @@ static int parse_steps(const struct experiment_options *opt, struct experiment *
 	    parse_share_steps(opt->steps ? opt->steps : "1,5,25,50,100", e->step))
 		return EXIT_USAGE;
 	e->step_connections = 100;
-	if (opt->step_connections && !parse_whole("--step-connections", opt->step_connections, 1,
-						  1000000000, &e->step_connections))
-		return EXIT_USAGE;
-	if (opt->step_time &&
+	if (!parse_whole("--step-connections", opt->step_connections, 1, 1000000000,
+			 &e->step_connections) ||
 	    !experiment_duration_parse("--step-time", opt->step_time, NS_PER_S, 7 * DAY, &time))
 		return EXIT_USAGE;
 	e->step_seconds = (time + NS_PER_S - 1) / NS_PER_S;
@@ -417,11 +418,11 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	__u32 wanted = EXPERIMENT_RING;
 	__u64 needed;
 
-	if (opt->keep && !parse_whole("--keep", opt->keep, 1, MOST_KEPT, &wanted))
+	if (!parse_whole("--keep", opt->keep, 1, MOST_KEPT, &wanted))
 		return EXIT_USAGE;
 	for (e->outcomes = LEAST_KEPT; e->outcomes < wanted;)
 		e->outcomes *= 2;
-	if (opt->seed && !parse_whole("--seed", opt->seed, 0, ~0u, &e->seed))
+	if (!parse_whole("--seed", opt->seed, 0, ~0u, &e->seed))
 		return EXIT_USAGE;
 	if (!opt->seed && getrandom(&e->seed, sizeof(e->seed), 0) != sizeof(e->seed))
 		return err_refused("cannot draw a seed: the kernel has no random numbers");

@@ -42,7 +42,10 @@ struct experiment_request {
 int experiment_request_parse(const char *name, const struct experiment_options *opt,
 			     const struct socket_filter *filter, struct experiment_request *r);
 
-/* Parses a duration, such as "10s", into ns. Returns false after printing what is wrong. */
+/*
+ * Parses a duration, such as "10s", into ns; keeps ns if the option was not given. Returns false after
+ * printing what is wrong.
+ */
 bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
 			       __u64 *ns);
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/err.h"
 #include "cli/json.h"
 #include "cli/text.h"
 #include "experiment/analysis/row.h"
 #include "kernel/clock.h"
+#include "kernel/kernel_types.h"
 #include "running.h"
 
 __u32 experiment_steps(const struct experiment *e)
@@ -154,4 +157,164 @@ int guard_status_failed(const struct guard_status *status)
 		if (status->result[i].verdict == GUARD_FAILED)
 			return i;
 	return -1;
+}
+
+/* ---- watching a canary */
+
+#define WATCHING -1 /* no exit status yet */
+
+struct canary {
+	const struct experiment_handle *h;
+	int arm; /* the new one */
+	bool json;
+};
+
+static void say_step(const struct canary *c, const char *more)
+{
+	const struct experiment *e = &c->h->config;
+	char share[SHARE_TEXT_LEN];
+	__u32 step = experiment_step(c->h);
+
+	share_format(e->step[step], share, sizeof(share));
+	decision_take(c->h, c->json,
+		      decision_make("step %u of %u: %s of new connections get %s%s", step + 1,
+				    experiment_steps(e), share, e->arm[c->arm].label, more));
+}
+
+static int take_back(const struct canary *c, const struct guard_status *status)
+{
+	int failed = guard_status_failed(status);
+	char why[GUARD_STATUS_TEXT_LEN];
+
+	guard_text(why, sizeof(why), &status->guard[failed], &status->result[failed]);
+	c->h->control->share[c->arm] = 0;
+	c->h->control->lease = 0; /* there is nothing left to watch */
+	decision_take(c->h, c->json,
+		      decision_make("taken back at step %u, a guard failed: %s",
+				    experiment_step(c->h) + 1, why));
+	return EXIT_TAKEN_BACK;
+}
+
+static int end_step(const struct canary *c, const struct guard_status *status)
+{
+	const struct experiment *e = &c->h->config;
+	struct experiment_control *control = c->h->control;
+	__u64 seconds = (now_ns() - control->step_since) / NS_PER_S;
+	__u32 next = experiment_step(c->h) + 1;
+	char after[64];
+
+	if (next == experiment_steps(e)) {
+		control->lease = 0;
+		decision_take(c->h, c->json,
+			      decision_make("complete: all new connections get %s, and the guards "
+					    "held",
+					    e->arm[c->arm].label));
+		return EXIT_DONE;
+	}
+	snprintf(after, sizeof(after), ", after %llu s and %llu connections",
+		 (unsigned long long)seconds, (unsigned long long)status->ended);
+	control->step = next;
+	control->step_since = now_ns();
+	control->share[c->arm] = e->step[next];
+	say_step(c, after);
+	return WATCHING;
+}
+
+/*
+ * Begins or continues the watch. Returns the time without a watcher since the lease ended. That, as
+ * a pause, is no part of the step.
+ */
+static __u64 renew_lease(const struct canary *c)
+{
+	struct experiment_control *control = c->h->control;
+	__u64 now = now_ns(), unwatched = 0;
+
+	if (!control->step_since)
+		control->step_since = now;
+	else if (control->lease < now)
+		unwatched = now - control->lease;
+	control->step_since += unwatched;
+	control->lease = now + CANARY_LEASE;
+	return unwatched;
+}
+
+static void sleep_until(__u64 *then, __u64 every)
+{
+	__u64 now = now_ns();
+	struct timespec t;
+
+	*then = *then + every > now ? *then + every : now;
+	t.tv_sec = (*then - now) / NS_PER_S;
+	t.tv_nsec = (*then - now) % NS_PER_S;
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+/* Checks the guards once. Returns an exit status, or WATCHING. */
+static int watch_once(const struct canary *c, __u64 every)
+{
+	const struct experiment *e = &c->h->config;
+	struct guard_status status;
+	__u64 unwatched;
+
+	if (!experiment_is_running(c->h))
+		return err_nothing("%s: was stopped", e->name);
+	unwatched = renew_lease(c);
+	if (unwatched) /* a machine that was suspended, or a watcher that was stopped */
+		decision_take(
+			c->h, c->json,
+			decision_make("not watched for %llu s after the lease: the machine or "
+				      "bbrctl stood still; meanwhile new connections got %s",
+				      (unsigned long long)(unwatched / NS_PER_S), e->arm[0].label));
+	if (c->h->control->paused) {
+		c->h->control->step_since += every;
+		return WATCHING;
+	}
+	if (guard_status_read(c->h, &status))
+		return EXIT_REFUSED;
+	if (guard_status_failed(&status) >= 0)
+		return take_back(c, &status);
+	if (now_ns() - c->h->control->step_since < e->step_seconds * NS_PER_S ||
+	    status.ended < e->step_connections)
+		return WATCHING;
+	return end_step(c, &status);
+}
+
+/* Returns EXIT_DONE if there is something to watch, otherwise another status after printing why. */
+static int check_state(const struct experiment_handle *h)
+{
+	enum experiment_state state = canary_state(h); /* pausing does not undo the end */
+
+	if (h->config.design != EXPERIMENT_CANARY) {
+		err("%s: is not a canary: its design is %s", h->config.name,
+		    experiment_design_name(h->config.design));
+		remedy("bbrmon experiment %s shows its results", h->config.name);
+		return EXIT_NOTHING;
+	}
+	if (state != STATE_TAKEN_BACK && state != STATE_COMPLETE)
+		return EXIT_DONE;
+	err("%s: is %s already", h->config.name, experiment_state_text(state));
+	remedy("bbrctl experiment status %s shows when and why", h->config.name);
+	return EXIT_NOTHING;
+}
+
+int canary_watch(const struct experiment_handle *h, __u64 every, bool json)
+{
+	const struct canary c = { .h = h, .arm = h->config.arms - 1, .json = json };
+	bool again = h->control->step_since;
+	__u64 then = now_ns();
+	int ret = check_state(h);
+
+	if (ret)
+		return ret;
+	renew_lease(&c);
+	/* A watcher that was killed may have set the step, but not yet the share. */
+	h->control->share[c.arm] = h->config.step[experiment_step(h)];
+	say_step(&c, again ? "; watched again" : "");
+	kernel_types_forget(); /* this takes days */
+	do {
+		sleep_until(&then, every);
+		ret = watch_once(&c, every);
+	} while (ret == WATCHING);
+	return ret;
 }

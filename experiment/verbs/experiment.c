@@ -103,13 +103,12 @@ static int move_to(const struct experiment_handle *h, const char *label, __u64 *
 static int verb_experiment_watch(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
-	const char *given = opt->experiment.every;
 	struct experiment_handle h AUTO(experiment_close) = {};
 	__u64 every = CANARY_EVERY;
 	int ret;
 
-	if (given &&
-	    !experiment_duration_parse("--every", given, NS_PER_S, CANARY_LEASE / 3, &every))
+	if (!experiment_duration_parse("--every", opt->experiment.every, NS_PER_S, CANARY_LEASE / 3,
+				       &every))
 		return EXIT_USAGE;
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;

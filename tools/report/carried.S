@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parts of a report's page, embedded in bbrmon. */
+/* The parts of the pages of reports and experiments, embedded in bbrmon. */
 #include "carry.inc"
 
 	carry page_html, "tools/report/page/page.html"
@@ -10,3 +10,7 @@
 	carry dygraphs_licence, "tools/report/page/dygraphs-licence.txt"
 	carry dygraphs_js, DYGRAPHS_JS
 	carry dygraphs_css, DYGRAPHS_CSS
+	carry experiment_html, "experiment/results/page/experiment.html"
+	.byte 0
+	carry experiment_css, "experiment/results/page/experiment.css"
+	carry experiment_js, "experiment/results/page/experiment.js"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "experiment/analysis/metric.h"
+#include "experiment/analysis/row.h"
 #include "experiment/analysis/observation.h"
 
 /* ---- what a connection has */
