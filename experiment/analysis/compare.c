@@ -132,7 +132,7 @@ static void compare_units(struct comparison *to, const struct contrast *c, __u32
 
 /* The metric of a block, if any of its connections has it. */
 struct block_value {
-	double value, step; /* see observations_step() */
+	struct estimate is;
 	bool is_known;
 };
 
@@ -147,8 +147,7 @@ static void find_block_values(struct block_value *values, const struct compariso
 		for (end = i; end < all.n && all.at[end].unit == all.at[i].unit;)
 			end++;
 		values[all.at[i].unit] = (struct block_value){
-			observations_estimate(of->metric, &all.at[i], end - i),
-			observations_step(of->metric, &all, &all.at[i], end - i),
+			observations_estimate(of->metric, &all, &all.at[i], end - i),
 			true,
 		};
 	}
@@ -190,12 +189,12 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 			continue;
 		/* Welford's sum of squares. */
 		n++;
-		to->control.value += (a->value - to->control.value) / n;
-		to->treated.value += (b->value - to->treated.value) / n;
-		step = b->value - a->value - sum;
+		to->control.value += (a->is.value - to->control.value) / n;
+		to->treated.value += (b->is.value - to->treated.value) / n;
+		step = b->is.value - a->is.value - sum;
 		sum += step / n;
-		squares += step * (b->value - a->value - sum);
-		steps += variance_of_step(a->step) + variance_of_step(b->step);
+		squares += step * (b->is.value - a->is.value - sum);
+		steps += variance_of_step(a->is.step) + variance_of_step(b->is.step);
 	}
 	to->control.units = to->treated.units = n;
 	to->control.has_value = to->treated.has_value = n;
@@ -217,18 +216,6 @@ static void compare_rounds(struct comparison *to, const struct experiment *e,
 	conclude(to, errors, student_quantile(COMPARE_POWER, n - 1));
 }
 
-static void compare_blocks(struct comparison *to, const struct rows *rows,
-			   const struct rows_units *units)
-{
-	__u32 arms = units->of->arms, rounds = (units->n + arms - 1) / arms;
-	size_t n = (size_t)rounds * arms;
-	struct block_value *values AUTO_FREE = mem_new(2 * n, sizeof(*values));
-
-	find_block_values(values, to, rows, 0, &to->control);
-	find_block_values(values + n, to, rows, to->arm, &to->treated);
-	compare_rounds(to, units->of, values, values + n, rounds);
-}
-
 struct comparison compare(const struct metric *metric, const struct rows *rows,
 			  const struct rows_units *units, int arm, int size_class)
 {
@@ -236,7 +223,13 @@ struct comparison compare(const struct metric *metric, const struct rows *rows,
 	struct contrast c;
 
 	if (units->by == ROWS_BY_BLOCK) {
-		compare_blocks(&to, rows, units);
+		__u32 arms = units->of->arms, rounds = (units->n + arms - 1) / arms;
+		size_t n = (size_t)rounds * arms;
+		struct block_value *values AUTO_FREE = mem_new(2 * n, sizeof(*values));
+
+		find_block_values(values, &to, rows, 0, &to.control);
+		find_block_values(values + n, &to, rows, arm, &to.treated);
+		compare_rounds(&to, units->of, values, values + n, rounds);
 		return to;
 	}
 	contrast_init(&c, metric, rows, units, arm, size_class);

@@ -77,42 +77,35 @@ static void find_variances(struct contrast *c)
 
 /*
  * Finds how many equal parts have a sum of squares like these parts of different size
- * (Satterthwaite).
+ * (Satterthwaite); and the same for the units beside the largest, whichever arms they are in.
  */
 static void find_effective(struct contrast *c)
 {
-	double sum = 0, squares = 0;
+	double sum = 0, squares = 0, others = 0, squares_of_others = 0, most = 0;
 	double n[2] = { c->arm[0].all.n, c->arm[1].all.n };
 
 	for (__u32 i = 0; i < c->n_units; i++) {
-		double expected = 0;
+		double expected = 0, in_both = 0;
 
-		for (int a = 0; a < 2; a++)
-			expected += c->parts[a * (size_t)c->n_units + i].n / n[a] / n[a];
+		for (int a = 0; a < 2; a++) {
+			double in = c->parts[a * (size_t)c->n_units + i].n;
+
+			expected += in / n[a] / n[a];
+			in_both += in;
+		}
 		sum += expected;
 		squares += expected * expected;
+		others += in_both;
+		squares_of_others += in_both * in_both;
+		most = fmax(most, in_both);
 	}
 	c->effective_units = sum * sum / squares;
+	others -= most;
+	squares_of_others -= most * most;
+	c->effective_others = squares_of_others > 0 ? others * others / squares_of_others : 0;
 	sum = 1 / n[0] + 1 / n[1];
 	squares = 1 / pow(n[0], 3) + 1 / pow(n[1], 3);
 	c->effective = c->draws_units ? c->effective_units : sum * sum / squares;
-}
-
-/* The same for the units beside the largest, whichever arms they are in. */
-static double find_effective_others(const struct contrast *c)
-{
-	double sum = 0, squares = 0, most = 0;
-
-	for (__u32 i = 0; i < c->n_units; i++) {
-		double n = c->parts[i].n + c->parts[c->n_units + i].n;
-
-		sum += n;
-		squares += n * n;
-		most = fmax(most, n);
-	}
-	sum -= most;
-	squares -= most * most;
-	return squares > 0 ? sum * sum / squares : 0;
 }
 
 static void estimate(struct contrast *c, struct contrast_arm *arm)
@@ -156,7 +149,6 @@ void contrast_init(struct contrast *c, const struct metric *metric, const struct
 	if (is_mean(c))
 		find_variances(c);
 	find_effective(c);
-	c->effective_others = find_effective_others(c);
 }
 
 void contrast_free(struct contrast *c)

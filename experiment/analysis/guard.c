@@ -163,35 +163,31 @@ static double boundary(double n, double level)
 	return sqrt(2 * mixed / (n * rho2) * log(1 + sqrt(mixed) / (2 * level)));
 }
 
-static void judge(struct guard_result *to, const struct guard *guard, const struct contrast *c,
-		  double level)
-{
-	double test = contrast_test(c, guard->factor, guard->amount);
-
-	to->errors = guard->is_upper ? test : -test;
-	for (int i = 0; i < 2; i++) {
-		to->value[i] = c->arm[i].estimate;
-		if (c->arm[i].all.n < GUARD_MIN_CONNECTIONS)
-			return;
-	}
-	to->allowed_errors = boundary(c->effective, level);
-	if (to->errors > to->allowed_errors)
-		to->verdict = GUARD_FAILED;
-	else if (-to->errors > to->allowed_errors)
-		to->verdict = GUARD_PROVEN;
-}
-
 struct guard_result guard_judge(const struct guard *guard, const struct rows *rows,
 				const struct rows_units *units, int arm, double level)
 {
 	struct guard_result to = { .value = { NAN, NAN }, .allowed_errors = INFINITY };
 	struct contrast c AUTO(contrast_free);
+	bool is_enough = true;
+	double test;
 
 	contrast_init(&c, guard->metric, rows, units, arm, SIZE_ALL);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		to.connections[i] = c.arm[i].all.n;
-	if (to.connections[0] && to.connections[1])
-		judge(&to, guard, &c, level);
+		is_enough &= to.connections[i] >= GUARD_MIN_CONNECTIONS;
+	}
+	if (!to.connections[0] || !to.connections[1])
+		return to;
+	for (int i = 0; i < 2; i++)
+		to.value[i] = c.arm[i].estimate;
+	test = contrast_test(&c, guard->factor, guard->amount);
+	to.errors = guard->is_upper ? test : -test;
+	if (is_enough)
+		to.allowed_errors = boundary(c.effective, level);
+	if (to.errors > to.allowed_errors)
+		to.verdict = GUARD_FAILED;
+	else if (-to.errors > to.allowed_errors)
+		to.verdict = GUARD_PROVEN;
 	return to;
 }
 

@@ -307,19 +307,8 @@ static double mean_between(const struct distribution *d, double from, double to)
  * Of a few observations, as in a block, a quantile is the mean over one observation's width: type 7
  * of Hyndman and Fan (American Statistician 50, 1996) if no values are tied.
  */
-double observations_estimate(const struct metric *metric, const struct observation *at, size_t n)
-{
-	struct distribution d AUTO(distribution_free) = {};
-	double from = metric->quantile * (n - 1);
-
-	if (metric->quantile == METRIC_MEAN)
-		return observations_mean(at, n);
-	d = distribution_make(at, n);
-	return mean_between(&d, from, from + 1);
-}
-
-double observations_step(const struct metric *metric, const struct observations *of,
-			 const struct observation *at, size_t n)
+struct estimate observations_estimate(const struct metric *metric, const struct observations *of,
+				      const struct observation *at, size_t n)
 {
 	struct distribution d AUTO(distribution_free) = {};
 	double p = metric->quantile, half = 0.5 / n, all = 0;
@@ -327,10 +316,13 @@ double observations_step(const struct metric *metric, const struct observations 
 	if (p == METRIC_MEAN) {
 		for (size_t i = 0; i < n; i++)
 			all += at[i].of;
-		return of->apart / all;
+		return (struct estimate){ observations_mean(at, n), of->apart / all };
 	}
 	d = distribution_make(at, n);
-	return (distribution_quantile(&d, fmin(p + half, 1)) -
-		distribution_quantile(&d, fmax(p - half, 0))) /
-	       2;
+	return (struct estimate){
+		mean_between(&d, p * (n - 1), p * (n - 1) + 1),
+		(distribution_quantile(&d, fmin(p + half, 1)) -
+		 distribution_quantile(&d, fmax(p - half, 0))) /
+			2,
+	};
 }

@@ -58,15 +58,17 @@ void distribution_free(struct distribution *d);
 double distribution_below(const struct distribution *d, double x);
 double distribution_quantile(const struct distribution *d, double p); /* 0 < p < 1 */
 
-/* The mean, or a quantile of few. n > 0. */
-double observations_estimate(const struct metric *metric, const struct observation *at, size_t n);
-
 /*
- * The limits of that estimate's precision are this far from it: one typical connection more or less
- * for a mean, and half a rank for a quantile. 0 if no connections differ.
+ * The mean, or a quantile of few, and how far the limits of its precision are from it: one typical
+ * connection more or less for a mean, and half a rank for a quantile; 0 if no connections differ.
  */
-double observations_step(const struct metric *metric, const struct observations *of,
-			 const struct observation *at, size_t n);
+struct estimate {
+	double value, step;
+};
+
+/* Of n of these observations, n > 0. */
+struct estimate observations_estimate(const struct metric *metric, const struct observations *of,
+				      const struct observation *at, size_t n);
 
 /* The variance of what may be anywhere between such limits (GUM 4.3.7). */
 static inline double variance_of_step(double step)

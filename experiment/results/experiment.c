@@ -51,18 +51,6 @@ static int collect(const struct request *r, struct collector *c, struct study *s
 	return out ? output_close(out, r->write) : EXIT_DONE;
 }
 
-static int read_live(const struct request *r, struct study *s, const char *name)
-{
-	struct collector c;
-	int ret = collector_open(&c, s, name);
-
-	if (ret)
-		return ret;
-	ret = collect(r, &c, s);
-	collector_close(&c);
-	return ret;
-}
-
 /* ---- the answer */
 
 static int print(const struct request *r, struct study *s)
@@ -109,6 +97,7 @@ static int run_verb(void *options, int argc, char **argv)
 	/* A valid name of an experiment may be that of a file as well. */
 	bool from_file = what && (strchr(what, '/') || !experiment_name_is_valid(what) ||
 				  !access(what, F_OK));
+	struct collector c AUTO(collector_close) = {};
 	struct study s AUTO(study_free) = { .rows.with_continued = r->continued };
 	int ret = check_outputs(r, from_file ? what : NULL);
 
@@ -123,8 +112,10 @@ static int run_verb(void *options, int argc, char **argv)
 		signal(SIGPIPE, SIG_IGN);
 	/* Before a file is read: its reader gives up all privileges. */
 	ret = from_file && r->html ? output_reach(r->html, true) : EXIT_DONE;
-	if (!ret)
-		ret = from_file ? file_read(what, &s) : read_live(r, &s, what);
+	if (!ret && from_file)
+		ret = file_read(what, &s);
+	else if (!ret)
+		ret = collector_open(&c, &s, what) ?: collect(r, &c, &s);
 	ret = ret ?: print(r, &s);
 	output_forget();
 	return ret;

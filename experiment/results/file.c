@@ -573,22 +573,11 @@ static int check_head(struct reading *r)
 	return check_arms(r);
 }
 
-static int take_line(struct reading *r)
-{
-	int ret;
-
-	if (r->text[0] == '#')
-		return read_key(r, r->text + 1 + strspn(r->text + 1, " "));
-	if (r->columns)
-		return read_row(r, r->text);
-	ret = check_head(r);
-	return ret ? ret : read_names(r, r->text);
-}
-
 /* Reads one line; *more: there was one. What is behind the last line's end is left out. */
 static int read_line(struct reading *r, FILE *in, bool *more)
 {
 	enum text_line found = text_read_line(in, r->text, sizeof(r->text));
+	int ret;
 
 	r->line++;
 	if (found == TEXT_ZERO_BYTE)
@@ -600,7 +589,14 @@ static int read_line(struct reading *r, FILE *in, bool *more)
 	*more = found == TEXT_LINE;
 	/* The writer was stopped: a number may be cut, too. */
 	r->study->is_cut = !*more && *r->text;
-	return EXIT_DONE;
+	if (!*more)
+		return EXIT_DONE;
+	if (r->text[0] == '#')
+		return read_key(r, r->text + 1 + strspn(r->text + 1, " "));
+	if (r->columns)
+		return read_row(r, r->text);
+	ret = check_head(r);
+	return ret ?: read_names(r, r->text);
 }
 
 int file_read(const char *path, struct study *s)
@@ -613,10 +609,8 @@ int file_read(const char *path, struct study *s)
 	if (!in)
 		return err_usage("cannot read %s: %s", path, strerror(errno));
 	privileges_narrow(0); /* anybody may have written what is read from here on */
-	do {
+	do
 		ret = read_line(&r, in, &more);
-		if (!ret && more)
-			ret = take_line(&r);
-	} while (!ret && more);
+	while (!ret && more);
 	return ret || r.columns ? ret : refuse_file(&r);
 }

@@ -80,29 +80,10 @@ static void keep_rows_of_step(struct exported_experiment *e)
 	rows->n = n;
 }
 
-static void read_one(struct exported_experiment *e)
-{
-	size_t before = e->study.rows.n;
-
-	collector_read(&e->collector, &e->study);
-	add_outcomes(e, before);
-	keep_rows_of_step(e);
-	if (e->study.experiment.design == EXPERIMENT_CANARY)
-		guard_status_judge(&e->status, &e->study.experiment, &e->study.rows);
-}
-
-/* Takes over the handle. */
-static void add(struct experiments *x, struct experiment_handle *handle)
-{
-	struct exported_experiment *added = &MEM_ADD(x->at, x->n);
-
-	*added = (struct exported_experiment){ .is_running = true };
-	collector_take(&added->collector, &added->study, handle);
-}
-
 int experiments_update(struct experiments *x)
 {
 	struct experiment_handle *list;
+	struct exported_experiment *e;
 	int n = experiments_list(&list), error = n < 0 ? n : 0, kept = 0;
 
 	for (int i = 0; i < x->n; i++)
@@ -114,8 +95,11 @@ int experiments_update(struct experiments *x)
 			known++;
 		if (known < x->n)
 			x->at[known].is_running = true;
-		else if (x->n < EXPERIMENTS_TOLD)
-			add(x, &list[i]);
+		if (known < x->n || x->n == EXPERIMENTS_TOLD)
+			continue;
+		e = &MEM_ADD(x->at, x->n);
+		*e = (struct exported_experiment){ .is_running = true };
+		collector_take(&e->collector, &e->study, &list[i]);
 	}
 	experiments_free(list, n);
 	for (int i = 0; i < x->n; i++) {
@@ -125,8 +109,16 @@ int experiments_update(struct experiments *x)
 			forget(&x->at[i]);
 	}
 	x->n = kept;
-	for (int i = 0; i < x->n && !error; i++)
-		read_one(&x->at[i]);
+	for (int i = 0; i < x->n && !error; i++) {
+		size_t before = x->at[i].study.rows.n;
+
+		e = &x->at[i];
+		collector_read(&e->collector, &e->study);
+		add_outcomes(e, before);
+		keep_rows_of_step(e);
+		if (e->study.experiment.design == EXPERIMENT_CANARY)
+			guard_status_judge(&e->status, &e->study.experiment, &e->study.rows);
+	}
 	/* Before Linux 6.10 without CAP_NET_ADMIN: export works without experiments. */
 	return error == -EPERM ? 0 : error;
 }

@@ -124,17 +124,6 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static void compare_class(struct analysis *a, int arm, int size_class)
-{
-	const struct study *s = a->study;
-
-	for (int i = 0; i < n_metrics; i++) {
-		if (size_class != SIZE_ALL && !metrics[i].by_class)
-			continue;
-		a->comparison[a->n++] = compare(&metrics[i], &s->rows, &a->units, arm, size_class);
-	}
-}
-
 static void find_curve(struct curve *curve, const struct rows *rows)
 {
 	const struct metric metric = { .of = curve->of, .quantile = 0.5 };
@@ -170,8 +159,11 @@ void analyse(struct analysis *a, struct study *s)
 	}
 	a->units = rows_find_units(&s->rows, &s->experiment);
 	for (int arm = 1; arm < arms; arm++)
-		for (int i = SIZE_ALL; i < SIZE_CLASSES; i++)
-			compare_class(a, arm, i);
+		for (int size = SIZE_ALL; size < SIZE_CLASSES; size++)
+			for (const struct metric *m = metrics; m < metrics + n_metrics; m++)
+				if (size == SIZE_ALL || m->by_class)
+					a->comparison[a->n++] =
+						compare(m, &s->rows, &a->units, arm, size);
 	for (int i = 0; i < n_quantities; i++)
 		for (int arm = 0; arm < arms; arm++) {
 			struct curve *curve = &a->curve[a->curves++];

@@ -72,35 +72,25 @@ static int fill_maps(struct bpf_object *obj, const struct experiment_request *r,
 	return 0;
 }
 
-static int load(struct bpf_object *obj, struct experiment_request *r,
-		const int assigned[EXPERIMENT_ARMS], const struct experiment_decision *first)
-{
-	int error = set_values(obj, r);
-
-	if (!error && bpf_object__load(obj))
-		error = -errno;
-	if (!error)
-		error = fill_maps(obj, r, assigned, first);
-	if (error)
-		return error;
-	return experiment_check(
-		bpf_program__fd(bpf_object__find_program_by_name(obj, EXPERIMENT_PROG)));
-}
-
 int experiment_program_start(struct experiment_request *r, const int assigned[EXPERIMENT_ARMS],
 			     const struct experiment_decision *first, int cgroup_fd,
 			     const char *cgroup)
 {
 	struct bpf_object *obj = open_object();
-	int ret, error = obj ? load(obj, r, assigned, first) : -errno;
+	int ret, prog = -1, error = obj ? set_values(obj, r) : -errno;
 
+	if (!error && bpf_object__load(obj))
+		error = -errno;
+	error = error ?: fill_maps(obj, r, assigned, first);
+	if (!error) {
+		prog = bpf_program__fd(bpf_object__find_program_by_name(obj, EXPERIMENT_PROG));
+		error = experiment_check(prog);
+	}
 	if (error) {
 		ret = err_bpf(error, "the kernel refused the BPF program of experiments");
 		remedy("bbrctl -v experiment start shows the kernel's reasons");
 	} else {
-		struct bpf_program *prog = bpf_object__find_program_by_name(obj, EXPERIMENT_PROG);
-
-		ret = attach_program(bpf_program__fd(prog), cgroup_fd, -1, cgroup);
+		ret = attach_program(prog, cgroup_fd, -1, cgroup);
 	}
 	bpf_object__close(obj);
 	return ret;

@@ -166,46 +166,37 @@ static struct experiment_decision describe(const struct experiment_request *r)
 			     r->config.design == EXPERIMENT_CANARY ? "; waits for a watcher" : "");
 }
 
-static int start_in(const struct options *opt, struct experiment_request *r, const char *cgroup)
-{
-	int assigned[EXPERIMENT_ARMS], fd AUTO_CLOSE = -1, ret;
-	struct experiment_decision first;
-
-	ret = check_others(&r->config, cgroup);
-	ret = ret ?: take_attached(&r->config, cgroup);
-	ret = ret ?: arms_open(&r->config, assigned);
-	if (ret)
-		return ret;
-	fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		ret = err_bpf(errno, cgroup);
-	} else {
-		first = describe(r);
-		ret = experiment_program_start(r, assigned, &first, fd, cgroup);
-	}
-	arms_close(assigned);
-	if (ret)
-		return ret;
-	decision_print(r->config.name, first, opt->json);
-	if (r->config.design == EXPERIMENT_CANARY)
-		note("next: bbrctl experiment watch %s", r->config.name);
-	return EXIT_DONE;
-}
-
 static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct experiment_request request;
+	int assigned[EXPERIMENT_ARMS], fd AUTO_CLOSE = -1, ret;
+	struct experiment_decision first;
+	struct experiment_request r;
 	char *cgroup AUTO_FREE = NULL;
-	int ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &request);
 
+	ret = experiment_request_parse(argv[1], &opt->experiment, &opt->filter, &r);
 	if (ret)
 		return ret;
 	if (!clock_init() || privileges_take() || lock_instances())
 		return EXIT_REFUSED;
-	ret = take_netns(opt, &request.config.scope);
+	ret = take_netns(opt, &r.config.scope);
 	ret = ret ?: find_cgroup(opt->filter.cgroup, &cgroup);
-	return ret ? ret : start_in(opt, &request, cgroup);
+	ret = ret ?: check_others(&r.config, cgroup);
+	ret = ret ?: take_attached(&r.config, cgroup);
+	ret = ret ?: arms_open(&r.config, assigned);
+	if (ret)
+		return ret;
+	fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	first = describe(&r);
+	ret = fd < 0 ? err_bpf(errno, cgroup) :
+		       experiment_program_start(&r, assigned, &first, fd, cgroup);
+	arms_close(assigned);
+	if (ret)
+		return ret;
+	decision_print(r.config.name, first, opt->json);
+	if (r.config.design == EXPERIMENT_CANARY)
+		note("next: bbrctl experiment watch %s", r.config.name);
+	return EXIT_DONE;
 }
 
 static const struct option_def experiment_start_options[] = {
