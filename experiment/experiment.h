@@ -18,14 +18,10 @@
 
 #define EXPERIMENT_PROG "bbr_experiment"
 #define EXPERIMENT_MAP_CONFIG ".rodata.bbr_exp" /* struct experiment, frozen */
-#define EXPERIMENT_MAP_CONTROL \
-	".data.bbr_exp" /* struct experiment_control, which tools map into memory */
-#define EXPERIMENT_MAP_OUTCOMES \
-	"bbr_outcomes" /* array of struct experiment_outcome, which tools map */
-#define EXPERIMENT_MAP_CONNECTIONS \
-	"bbr_exp_conns" /* hash of the open connections; only the program uses it */
-#define EXPERIMENT_MAP_LOG \
-	"bbr_exp_log" /* array of struct experiment_decision; only tools use it */
+#define EXPERIMENT_MAP_CONTROL ".data.bbr_exp" /* struct experiment_control, which tools map */
+#define EXPERIMENT_MAP_OUTCOMES "bbr_outcomes" /* array of experiment_outcome, which tools map */
+#define EXPERIMENT_MAP_CONNECTIONS "bbr_exp_conns" /* hash of the open ones, for the program only */
+#define EXPERIMENT_MAP_LOG "bbr_exp_log" /* array of experiment_decision, for tools only */
 #define EXPERIMENT_MAP_ASSIGNED "bbr_arms" /* array of the maps INSTANCE_MAP_ASSIGNED of each arm */
 #define EXPERIMENT_MAGIC 0x65726262 /* "bbre" */
 #define EXPERIMENT_VERSION 1 /* rises when an older tool would misread the maps */

@@ -18,16 +18,11 @@
 #include "descriptor.h"
 #include "handle.h"
 
-static const char *const design_names[EXPERIMENT_DESIGNS] = {
+const char *const experiment_designs[EXPERIMENT_DESIGNS] = {
 	[EXPERIMENT_AB] = "ab",
 	[EXPERIMENT_SWITCHBACK] = "switchback",
 	[EXPERIMENT_CANARY] = "canary",
 };
-
-const char *experiment_design_name(__u32 design)
-{
-	return design < EXPERIMENT_DESIGNS ? design_names[design] : "unknown";
-}
 
 bool experiment_name_is_valid(const char *name)
 {
@@ -323,7 +318,6 @@ void complete_experiments(const struct completion *c)
 	int n = privileges_take() ? 0 : experiments_list(&list);
 
 	for (int i = 0; i < n; i++)
-		completion_add(c, list[i].config.name,
-			       experiment_design_name(list[i].config.design));
+		completion_add(c, list[i].config.name, experiment_designs[list[i].config.design]);
 	experiments_free(list, n);
 }

@@ -69,7 +69,7 @@ void experiment_add_arms(struct json *j, const struct experiment *e, const __u32
 			 const struct experiment_control *counted, const __u64 *ended);
 
 /* "ab", "switchback", "canary" */
-const char *experiment_design_name(__u32 design);
+extern const char *const experiment_designs[EXPERIMENT_DESIGNS];
 
 struct completion;
 

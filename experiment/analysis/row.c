@@ -151,20 +151,17 @@ struct rows_units rows_find_units(struct rows *rows, const struct experiment *e)
 			units.prefixes++;
 		rows->at[keyed[i].row].unit = units.prefixes - 1;
 	}
-	units.n = units.prefixes;
-	if (e->design == EXPERIMENT_SWITCHBACK) {
+	if (e->design == EXPERIMENT_SWITCHBACK)
 		units.by = ROWS_BY_BLOCK;
-		units.n = 0;
-		for (size_t i = 0; i < rows->n; i++) {
-			rows->at[i].unit = rows->at[i].block;
-			if (rows->at[i].block >= units.n)
-				units.n = rows->at[i].block + 1;
-		}
-	} else if (e->unit != EXPERIMENT_BY_PREFIX && units.prefixes < EXPERIMENT_CLUSTERS) {
+	else if (e->unit != EXPERIMENT_BY_PREFIX && units.prefixes < EXPERIMENT_CLUSTERS)
 		units.by = ROWS_BY_CONNECTION;
-		units.n = rows->n;
-		for (size_t i = 0; i < rows->n; i++)
-			rows->at[i].unit = i;
+	for (size_t i = 0; i < rows->n; i++) {
+		struct row *row = &rows->at[i];
+
+		if (units.by != ROWS_BY_PREFIX)
+			row->unit = units.by == ROWS_BY_BLOCK ? row->block : i;
+		if (row->unit >= units.n)
+			units.n = row->unit + 1;
 	}
 	return units;
 }

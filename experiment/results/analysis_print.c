@@ -62,7 +62,7 @@ static void print_head(FILE *out, const struct analysis *a)
 	char time[UNITS_LEN], block[UNITS_LEN], washout[UNITS_LEN];
 
 	format_time(time, sizeof(time), s->until_ns / NS_PER_S);
-	fprintf(out, "%s: %s", e->name, experiment_design_name(e->design));
+	fprintf(out, "%s: %s", e->name, experiment_designs[e->design]);
 	if (e->design == EXPERIMENT_SWITCHBACK) {
 		format_duration(block, sizeof(block), e->block);
 		format_duration(washout, sizeof(washout), e->washout);
@@ -213,7 +213,7 @@ static void add_head(struct json *j, const struct analysis *a)
 	const struct experiment_control *n = &s->control;
 
 	json_add_string(j, "name", e->name);
-	json_add_string(j, "design", experiment_design_name(e->design));
+	json_add_string(j, "design", experiment_designs[e->design]);
 	json_add_string(j, "drawn_by", e->unit == EXPERIMENT_BY_PREFIX ? "prefix" : "connection");
 	json_add_string(j, "cgroup", s->cgroup);
 	json_add_int(j, "started_ns", e->started_realtime);

@@ -139,7 +139,6 @@ static const char *const ends[EXPERIMENT_ENDS] = {
 	[EXPERIMENT_RESET] = "reset",	  [EXPERIMENT_TIMED_OUT] = "timed_out",
 	[EXPERIMENT_ABORTED] = "aborted", [EXPERIMENT_SEAM] = "seam",
 };
-static const char *const designs[EXPERIMENT_DESIGNS] = { "ab", "switchback", "canary" };
 static const char *const units[] = { "connection", "prefix" };
 
 #define IPV4_BITS 96
@@ -150,7 +149,7 @@ static const struct words {
 	__u32 n;
 } words[] = {
 	[FILE_END] = { ends, EXPERIMENT_ENDS },
-	[FILE_DESIGN] = { designs, EXPERIMENT_DESIGNS },
+	[FILE_DESIGN] = { experiment_designs, EXPERIMENT_DESIGNS },
 	[FILE_UNIT] = { units, 2 },
 	[FILE_TEXT] = { NULL, 0 },
 };

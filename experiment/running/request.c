@@ -134,7 +134,7 @@ static bool parse_whole(const char *option, const char *text, __u32 least, __u32
 
 static int parse_design(const struct experiment_options *opt, struct experiment *e)
 {
-	const char *given = opt->design ? opt->design : experiment_design_name(EXPERIMENT_AB);
+	const char *given = opt->design ? opt->design : experiment_designs[EXPERIMENT_AB];
 	const struct {
 		bool is_given;
 		const char *option;
@@ -149,7 +149,7 @@ static int parse_design(const struct experiment_options *opt, struct experiment 
 		{ opt->shares.n, "--share", EXPERIMENT_AB },
 	};
 
-	while (strcmp(given, experiment_design_name(e->design)))
+	while (strcmp(given, experiment_designs[e->design]))
 		if (++e->design == EXPERIMENT_DESIGNS) {
 			err("--design %s: there is no such design", given);
 			remedy("ab, switchback or canary");
@@ -158,7 +158,7 @@ static int parse_design(const struct experiment_options *opt, struct experiment 
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (only[i].is_given && e->design != only[i].design)
 			return err_usage("%s: only for --design %s", only[i].option,
-					 experiment_design_name(only[i].design));
+					 experiment_designs[only[i].design]);
 	return EXIT_DONE;
 }
 
@@ -210,7 +210,7 @@ static int parse_arms(const struct value_list *arms, struct experiment *e)
 	if (arms->n < 2 || arms->n > EXPERIMENT_ARMS ||
 	    (e->design == EXPERIMENT_CANARY && arms->n != 2)) {
 		err("%d arm%s: %s needs %s", arms->n, plural(arms->n),
-		    experiment_design_name(e->design),
+		    experiment_designs[e->design],
 		    e->design == EXPERIMENT_CANARY ? "two" : "2 to 4");
 		remedy("give --arm LABEL=CC[:PROFILE] for each; bbrmon compares the others "
 		       "with the first");

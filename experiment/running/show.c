@@ -115,7 +115,7 @@ void experiment_print(const struct experiment_handle *h)
 	char text[RULE_TEXT_LEN];
 
 	rule_format(&rule, text, sizeof(text));
-	printf("%s: %s, %s\n", e->name, experiment_design_name(e->design),
+	printf("%s: %s, %s\n", e->name, experiment_designs[e->design],
 	       experiment_state_text(experiment_state(h)));
 	printf("  scope --cgroup %s%s%s%s%s\n", text_shown(h->path), *text ? " " : "", text,
 	       e->scope.netns_name[0] ? " --netns " : "",
@@ -145,8 +145,7 @@ void experiments_print(const struct experiment_handle *list, int n)
 			arm_format(&e->arm[k], text, sizeof(text));
 			strcat(strcat(arms, k ? " " : ""), text);
 		}
-		printf("%-15s  %-10s  %-10s  %-40s  %s\n", e->name,
-		       experiment_design_name(e->design),
+		printf("%-15s  %-10s  %-10s  %-40s  %s\n", e->name, experiment_designs[e->design],
 		       experiment_state_text(experiment_state(&list[i])), arms,
 		       text_shown(list[i].path));
 	}
@@ -224,7 +223,7 @@ void experiment_add_json(struct json *j, const struct experiment_handle *h, bool
 
 	experiment_shares(h, share);
 	json_add_string(j, "name", e->name);
-	json_add_string(j, "design", experiment_design_name(e->design));
+	json_add_string(j, "design", experiment_designs[e->design]);
 	json_add_string(j, "state", experiment_state_text(experiment_state(h)));
 	json_add_string(j, "cgroup", h->path);
 	if (is_short) {

@@ -287,7 +287,7 @@ static int check_state(const struct experiment_handle *h)
 
 	if (h->config.design != EXPERIMENT_CANARY) {
 		err("%s: is not a canary: its design is %s", h->config.name,
-		    experiment_design_name(h->config.design));
+		    experiment_designs[h->config.design]);
 		remedy("bbrmon experiment %s shows its results", h->config.name);
 		return EXIT_NOTHING;
 	}

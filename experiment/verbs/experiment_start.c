@@ -162,7 +162,7 @@ static struct experiment_decision describe(const struct experiment_request *r)
 		if (r->config.design == EXPERIMENT_AB && len < sizeof(all))
 			len += snprintf(all + len, sizeof(all) - len, " %s", share);
 	}
-	return decision_make("started: %s of%s%s", experiment_design_name(r->config.design), all,
+	return decision_make("started: %s of%s%s", experiment_designs[r->config.design], all,
 			     r->config.design == EXPERIMENT_CANARY ? "; waits for a watcher" : "");
 }
 

@@ -88,17 +88,6 @@ static int take_scope(const struct experiment_handle *h, const struct machine *f
 	return EXIT_DONE;
 }
 
-/* The rule by which the scope's connections get the arm's profile. */
-static int take_rule(const struct experiment_handle *h, struct machine_instance *inst)
-{
-	struct bbr_rule rule = scope_rule(&h->config.scope);
-
-	if (cgroup_id("--cgroup", h->path, &rule.cgroup))
-		return EXIT_REFUSED;
-	rule.fields |= BBR_RULE_CGROUP;
-	return rule_list_insert(&inst->rules, 0, &rule);
-}
-
 static void take_profile(struct machine_instance *inst, const struct profile_definition *def)
 {
 	if (!profile_definitions_begin(&inst->profiles, "", def->name))
@@ -120,8 +109,14 @@ static int make_instance(const struct experiment_handle *h, const struct experim
 		return err_nothing("%s:%s: the profile is gone", arm->cc, arm->profile_name);
 	if (def)
 		take_profile(inst, def);
-	if (def && strcmp(def->name, BBR_PROFILE_DEFAULT))
-		ret = take_rule(h, inst);
+	if (def && strcmp(def->name, BBR_PROFILE_DEFAULT)) {
+		struct bbr_rule rule = scope_rule(&h->config.scope);
+
+		if (cgroup_id("--cgroup", h->path, &rule.cgroup))
+			return EXIT_REFUSED;
+		rule.fields |= BBR_RULE_CGROUP;
+		ret = rule_list_insert(&inst->rules, 0, &rule);
+	}
 	for (size_t i = 0; !def && i < loaded->profiles.n; i++)
 		take_profile(inst, &loaded->profiles.def[i]);
 	for (__u32 i = 0; !ret && !def && i < loaded->rules.n; i++)

@@ -30,7 +30,7 @@ static void add_algorithms(const struct completion *c)
 static void add_designs(const struct completion *c)
 {
 	for (__u32 i = 0; i < EXPERIMENT_DESIGNS; i++)
-		completion_add(c, experiment_design_name(i), "");
+		completion_add(c, experiment_designs[i], "");
 }
 
 static void add_units(const struct completion *c)

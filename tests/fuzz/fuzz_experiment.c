@@ -39,7 +39,7 @@ static void report(void)
 	say_reached("read", read_whole);
 	say_reached("made", made);
 	for (__u32 i = 0; i < EXPERIMENT_DESIGNS; i++)
-		say_reached(experiment_design_name(i), designs[i]);
+		say_reached(experiment_designs[i], designs[i]);
 	for (int i = 0; i < COMPARE_LACKS; i++)
 		say_reached(names[i], lacks[i]);
 	say_reached("undecided", verdicts[COMPARE_UNDECIDED]);
