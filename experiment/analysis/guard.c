@@ -125,12 +125,7 @@ void guard_text(char *buf, size_t size, const struct guard *guard,
 		 value[1], value[0], allowed, n[1], n[0]);
 }
 
-const char *guard_verdict_name(enum guard_verdict verdict)
-{
-	static const char *const names[] = { "holds", "failed", "proven" };
-
-	return names[verdict];
-}
+const char *const guard_verdicts[] = { "holds", "failed", "proven" };
 
 /* ---- the test */
 

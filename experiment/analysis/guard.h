@@ -74,6 +74,6 @@ bool guard_status_judge(struct guard_status *status, const struct experiment *e,
 void guard_text(char *buf, size_t size, const struct guard *guard,
 		const struct guard_result *result);
 
-const char *guard_verdict_name(enum guard_verdict verdict); /* "holds", "failed", "proven" */
+extern const char *const guard_verdicts[]; /* "holds", "failed", "proven" */
 
 #endif

@@ -212,7 +212,7 @@ static void print_guards(struct openmetrics *om, const struct om_family *family,
 			const struct om_label labels[] = {
 				{ "experiment", e->study.experiment.name },
 				{ "guard", e->study.experiment.guard[i] },
-				{ "verdict", guard_verdict_name(v) },
+				{ "verdict", guard_verdicts[v] },
 				{}
 			};
 

@@ -72,13 +72,20 @@ static int fill_maps(struct bpf_object *obj, const struct experiment_request *r,
 	return 0;
 }
 
-int experiment_program_start(struct experiment_request *r, const int assigned[EXPERIMENT_ARMS],
-			     const struct experiment_decision *first, int cgroup_fd,
+int experiment_program_start(struct experiment_request *r, const struct experiment_decision *first,
 			     const char *cgroup)
 {
-	struct bpf_object *obj = open_object();
-	int ret, prog = -1, error = obj ? set_values(obj, r) : -errno;
+	int cgroup_fd AUTO_CLOSE = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC), prog = -1;
+	int assigned[EXPERIMENT_ARMS], error, ret;
+	struct bpf_object *obj;
 
+	if (cgroup_fd < 0)
+		return err_bpf(errno, cgroup);
+	ret = arms_open(&r->config, assigned);
+	if (ret)
+		return ret;
+	obj = open_object();
+	error = obj ? set_values(obj, r) : -errno;
 	if (!error && bpf_object__load(obj))
 		error = -errno;
 	error = error ?: fill_maps(obj, r, assigned, first);
@@ -93,6 +100,7 @@ int experiment_program_start(struct experiment_request *r, const int assigned[EX
 		ret = attach_program(prog, cgroup_fd, -1, cgroup);
 	}
 	bpf_object__close(obj);
+	arms_close(assigned);
 	return ret;
 }
 

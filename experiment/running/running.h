@@ -105,11 +105,10 @@ struct plan;
 int plan_refuse_use(const struct plan *plan);
 
 /*
- * Loads experiment.bpf.c with the request's values and `first` as the log's first line, then attaches it to the
- * cgroup. That begins the experiment: nothing from before would outlive this process.
+ * Loads experiment.bpf.c with the request's values and `first` as the log's first line, then attaches
+ * it to the cgroup. That begins the experiment: nothing from before would outlive this process.
  */
-int experiment_program_start(struct experiment_request *r, const int assigned[EXPERIMENT_ARMS],
-			     const struct experiment_decision *first, int cgroup_fd,
+int experiment_program_start(struct experiment_request *r, const struct experiment_decision *first,
 			     const char *cgroup);
 
 /* Detaches it, which ends the experiment. */
@@ -130,7 +129,7 @@ enum experiment_state experiment_state(const struct experiment_handle *h);
 enum experiment_state canary_state(const struct experiment_handle *h);
 
 /* "running", "paused", "unwatched", "taken back", "complete" */
-const char *experiment_state_text(enum experiment_state state);
+extern const char *const experiment_states[];
 
 /*
  * The canary's step, an index that is valid whatever the map holds; and how many steps there are.

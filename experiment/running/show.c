@@ -57,7 +57,7 @@ static void print_guards(const struct experiment_handle *h)
 	for (int i = 0; i < status.guards; i++) {
 		guard_text(now, sizeof(now), &status.guard[i], &status.result[i]);
 		printf("  guard %s %s: %s\n", h->config.guard[i],
-		       guard_verdict_name(status.result[i].verdict), now);
+		       guard_verdicts[status.result[i].verdict], now);
 	}
 }
 
@@ -116,7 +116,7 @@ void experiment_print(const struct experiment_handle *h)
 
 	rule_format(&rule, text, sizeof(text));
 	printf("%s: %s, %s\n", e->name, experiment_designs[e->design],
-	       experiment_state_text(experiment_state(h)));
+	       experiment_states[experiment_state(h)]);
 	printf("  scope --cgroup %s%s%s%s%s\n", text_shown(h->path), *text ? " " : "", text,
 	       e->scope.netns_name[0] ? " --netns " : "",
 	       e->scope.netns_name[0] ? text_shown(e->scope.netns_name) : "");
@@ -146,7 +146,7 @@ void experiments_print(const struct experiment_handle *list, int n)
 			strcat(strcat(arms, k ? " " : ""), text);
 		}
 		printf("%-15s  %-10s  %-10s  %-40s  %s\n", e->name, experiment_designs[e->design],
-		       experiment_state_text(experiment_state(&list[i])), arms,
+		       experiment_states[experiment_state(&list[i])], arms,
 		       text_shown(list[i].path));
 	}
 }
@@ -179,7 +179,7 @@ static void add_guards(struct json *j, const struct experiment_handle *h)
 		guard_text(now, sizeof(now), &status.guard[i], &status.result[i]);
 		json_open_object(j, NULL);
 		json_add_string(j, "guard", h->config.guard[i]);
-		json_add_string(j, "verdict", guard_verdict_name(status.result[i].verdict));
+		json_add_string(j, "verdict", guard_verdicts[status.result[i].verdict]);
 		json_add_string(j, "now", now);
 		json_close(j);
 	}
@@ -224,7 +224,7 @@ void experiment_add_json(struct json *j, const struct experiment_handle *h, bool
 	experiment_shares(h, share);
 	json_add_string(j, "name", e->name);
 	json_add_string(j, "design", experiment_designs[e->design]);
-	json_add_string(j, "state", experiment_state_text(experiment_state(h)));
+	json_add_string(j, "state", experiment_states[experiment_state(h)]);
 	json_add_string(j, "cgroup", h->path);
 	if (is_short) {
 		experiment_add_arms(j, e, share, NULL, NULL);

@@ -47,16 +47,11 @@ enum experiment_state experiment_state(const struct experiment_handle *h)
 	return h->config.design == EXPERIMENT_CANARY ? canary_state(h) : STATE_RUNNING;
 }
 
-const char *experiment_state_text(enum experiment_state state)
-{
-	static const char *const texts[] = {
-		[STATE_RUNNING] = "running",	 [STATE_PAUSED] = "paused",
-		[STATE_UNWATCHED] = "unwatched", [STATE_TAKEN_BACK] = "taken back",
-		[STATE_COMPLETE] = "complete",
-	};
-
-	return texts[state];
-}
+const char *const experiment_states[] = {
+	[STATE_RUNNING] = "running",	 [STATE_PAUSED] = "paused",
+	[STATE_UNWATCHED] = "unwatched", [STATE_TAKEN_BACK] = "taken back",
+	[STATE_COMPLETE] = "complete",
+};
 
 struct experiment_block experiment_block_now(const struct experiment *e, __u64 now)
 {
@@ -293,7 +288,7 @@ static int check_state(const struct experiment_handle *h)
 	}
 	if (state != STATE_TAKEN_BACK && state != STATE_COMPLETE)
 		return EXIT_DONE;
-	err("%s: is %s already", h->config.name, experiment_state_text(state));
+	err("%s: is %s already", h->config.name, experiment_states[state]);
 	remedy("bbrctl experiment status %s shows when and why", h->config.name);
 	return EXIT_NOTHING;
 }

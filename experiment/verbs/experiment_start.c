@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl experiment start */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,7 +168,7 @@ static struct experiment_decision describe(const struct experiment_request *r)
 static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
-	int assigned[EXPERIMENT_ARMS], fd AUTO_CLOSE = -1, ret;
+	int ret;
 	struct experiment_decision first;
 	struct experiment_request r;
 	char *cgroup AUTO_FREE = NULL;
@@ -183,14 +182,8 @@ static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
 	ret = ret ?: find_cgroup(opt->filter.cgroup, &cgroup);
 	ret = ret ?: check_others(&r.config, cgroup);
 	ret = ret ?: take_attached(&r.config, cgroup);
-	ret = ret ?: arms_open(&r.config, assigned);
-	if (ret)
-		return ret;
-	fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	first = describe(&r);
-	ret = fd < 0 ? err_bpf(errno, cgroup) :
-		       experiment_program_start(&r, assigned, &first, fd, cgroup);
-	arms_close(assigned);
+	ret = ret ?: experiment_program_start(&r, &first, cgroup);
 	if (ret)
 		return ret;
 	decision_print(r.config.name, first, opt->json);

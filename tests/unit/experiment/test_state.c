@@ -34,7 +34,7 @@ static int begin(void **state)
 static void expect(enum experiment_state state, const char *text)
 {
 	assert_int_equal(experiment_state(&h), state);
-	assert_string_equal(experiment_state_text(experiment_state(&h)), text);
+	assert_string_equal(experiment_states[experiment_state(&h)], text);
 }
 
 static void states_of_a_canary(void **state)
