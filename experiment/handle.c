@@ -54,7 +54,7 @@ static bool is_sound(struct experiment *e)
 	return true;
 }
 
-/* Returns the file descriptor of the program's map with this name, or -errno: -ENOENT if it has gone. */
+/* Returns a descriptor of the program's map with this name, or -errno: -ENOENT if it has gone. */
 static int open_map(const struct sockops_prog *prog, const char *name, struct bpf_map_info *info)
 {
 	for (__u32 i = 0; i < prog->maps; i++) {

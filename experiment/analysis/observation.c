@@ -238,7 +238,7 @@ void distribution_free(struct distribution *d)
 	free(d->at);
 }
 
-/* How many points have an x, or otherwise a number below, that is less than this, or equal to it. */
+/* How many points have an x, or otherwise a number below, that is less than this, or equal. */
 static size_t points_before(const struct distribution *d, bool by_x, double value, bool or_equal)
 {
 	size_t low = 0, high = d->n;

@@ -314,8 +314,8 @@ void analysis_print_json(FILE *out, const struct analysis *a)
 }
 
 /*
- * The page of an experiment, from tools/report/carried.S: page/experiment.html with its parts filled in. The
- * first style is that of the reports.
+ * The page of an experiment, from tools/report/carried.S: page/experiment.html with its parts filled
+ * in. The first style is that of the reports.
  */
 extern const char page_css[], page_css_end[];
 extern const char experiment_html[], experiment_html_end[];

@@ -23,7 +23,7 @@ struct request {
 
 /* ---- one that runs */
 
-/* With --follow until the experiment or bbrmon is stopped. The file always has what has ended so far. */
+/* With --follow until the experiment or bbrmon is stopped. The file has what has ended so far. */
 static int collect(const struct request *r, struct collector *c, struct study *s)
 {
 	FILE *out = r->write ? output_open(r->write, true) : NULL;

@@ -42,10 +42,7 @@ struct experiment_request {
 int experiment_request_parse(const char *name, const struct experiment_options *opt,
 			     const struct socket_filter *filter, struct experiment_request *r);
 
-/*
- * Parses a duration, such as "10s", into ns; keeps ns if the option was not given. Returns false after
- * printing what is wrong.
- */
+/* Parses a duration, such as "10s"; NULL leaves *ns. Returns false after printing what is wrong. */
 bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
 			       __u64 *ns);
 
@@ -177,8 +174,8 @@ void decision_print(const char *experiment, struct experiment_decision d, bool j
 void decision_take(const struct experiment_handle *h, bool json, struct experiment_decision d);
 
 /*
- * Reads the first line that the log still has from this number on, and sets it to the next one; skips
- * what is being written. The text is printable. false: there is none.
+ * Reads the log's first line from this number on, and sets the number to the next one; skips what is
+ * being written. The text is printable. false: there is none.
  */
 bool decision_next(const struct experiment_handle *h, __u64 *number, struct experiment_decision *d);
 
