@@ -28,12 +28,14 @@ static void add_square(struct contrast_sums *sums, double value, double of)
 	sums->of2 += of * of;
 }
 
-static void sum_up(struct contrast *c, struct contrast_arm *arm, struct contrast_part *parts)
+static void sum_up(struct contrast *c, struct contrast_arm *arm)
 {
 	for (size_t i = 0; i < arm->all.n; i++) {
 		const struct observation *o = &arm->all.at[i];
-		struct contrast_part *part = &parts[o->unit];
+		struct contrast_part *part = &arm->parts[o->unit];
 
+		c->least = fmin(c->least, o->value / o->of);
+		c->most = fmax(c->most, o->value / o->of);
 		part->value += o->value;
 		part->of += o->of;
 		part->n++;
@@ -42,9 +44,9 @@ static void sum_up(struct contrast *c, struct contrast_arm *arm, struct contrast
 			add_square(&arm->sums, o->value, o->of);
 	}
 	for (__u32 i = 0; i < c->n_units; i++) {
-		arm->units += parts[i].n > 0;
+		arm->units += arm->parts[i].n > 0;
 		if (c->draws_units)
-			add_square(&arm->sums, parts[i].value, parts[i].of);
+			add_square(&arm->sums, arm->parts[i].value, arm->parts[i].of);
 	}
 }
 
@@ -65,7 +67,7 @@ static void find_variances(struct contrast *c)
 
 		for (int a = 0; a < 2; a++) {
 			struct contrast_arm *arm = &c->arm[a];
-			const struct contrast_part *part = &c->parts[a * (size_t)c->n_units + i];
+			const struct contrast_part *part = &arm->parts[i];
 
 			in[a] = influence(part->value - arm->estimate * part->of, part->of,
 					  arm->of);
@@ -88,10 +90,8 @@ static void find_effective(struct contrast *c)
 		double expected = 0, in_both = 0;
 
 		for (int a = 0; a < 2; a++) {
-			double in = c->parts[a * (size_t)c->n_units + i].n;
-
-			expected += in / n[a] / n[a];
-			in_both += in;
+			expected += c->arm[a].parts[i].n / n[a] / n[a];
+			in_both += c->arm[a].parts[i].n;
 		}
 		sum += expected;
 		squares += expected * expected;
@@ -108,16 +108,10 @@ static void find_effective(struct contrast *c)
 	c->effective = c->draws_units ? c->effective_units : sum * sum / squares;
 }
 
-static void estimate(struct contrast *c, struct contrast_arm *arm)
+static void estimate(const struct contrast *c, struct contrast_arm *arm)
 {
 	const struct observations *all = &arm->all;
 
-	for (size_t i = 0; i < all->n; i++) {
-		double value = all->at[i].value / all->at[i].of;
-
-		c->least = fmin(c->least, value);
-		c->most = fmax(c->most, value);
-	}
 	if (is_mean(c)) {
 		arm->estimate = observations_mean(all->at, all->n);
 		return;
@@ -136,15 +130,16 @@ void contrast_init(struct contrast *c, const struct metric *metric, const struct
 		.draws_units = units->of->unit == EXPERIMENT_BY_PREFIX,
 		.least = INFINITY,
 		.most = -INFINITY,
-		.parts = mem_new(2 * (size_t)units->n, sizeof(*c->parts)),
 	};
-	for (int a = 0; a < 2; a++)
+	for (int a = 0; a < 2; a++) {
+		c->arm[a].parts = mem_new(units->n, sizeof(*c->arm[a].parts));
 		c->arm[a].all = observations_collect(metric, rows, a ? arm : 0, size_class);
+	}
 	if (!c->arm[0].all.n || !c->arm[1].all.n)
 		return;
 	for (int a = 0; a < 2; a++) {
 		estimate(c, &c->arm[a]);
-		sum_up(c, &c->arm[a], c->parts + a * (size_t)c->n_units);
+		sum_up(c, &c->arm[a]);
 	}
 	if (is_mean(c))
 		find_variances(c);
@@ -156,8 +151,8 @@ void contrast_free(struct contrast *c)
 	for (int a = 0; a < 2; a++) {
 		observations_free(&c->arm[a].all);
 		distribution_free(&c->arm[a].distribution);
+		free(c->arm[a].parts);
 	}
-	free(c->parts);
 }
 
 /* ---- the test of means */
@@ -247,7 +242,7 @@ static void find_common(const struct contrast *c, double factor, double shift, d
 /* Sums in the value of each unit's part what is below x of the arm. Returns the share below x. */
 static double sum_below(const struct contrast *c, int arm, double x)
 {
-	struct contrast_part *parts = c->parts + arm * (size_t)c->n_units;
+	struct contrast_part *parts = c->arm[arm].parts;
 	const struct observations *all = &c->arm[arm].all;
 	bool has_parts = c->by != ROWS_BY_CONNECTION;
 	double sum = 0;
@@ -291,7 +286,7 @@ static double sum_of_squares(const struct contrast *c, const double x[2], const 
 		double in[2];
 
 		for (int a = 0; a < 2; a++) {
-			const struct contrast_part *part = &c->parts[a * (size_t)c->n_units + i];
+			const struct contrast_part *part = &c->arm[a].parts[i];
 			double r = part->value - p * part->n;
 
 			in[a] = influence(part->value - share[a] * part->n, part->n, c->arm[a].of);
@@ -340,7 +335,7 @@ static __u32 find_drawn(const struct contrast *c, struct drawn *drawn, __u32 *fi
 	if (!is_mean(c))
 		find_common(c, 1, 0, x);
 	for (int a = 0; a < 2; a++) {
-		struct contrast_part *parts = c->parts + a * (size_t)c->n_units;
+		const struct contrast_part *parts = c->arm[a].parts;
 
 		if (!is_mean(c))
 			sum_below(c, a, x[a]);

@@ -44,6 +44,7 @@ struct contrast_arm {
 	double of; /* sum */
 	double variance; /* for a mean only, by unit */
 	struct contrast_sums sums;
+	struct contrast_part *parts; /* by unit */
 };
 
 struct contrast {
@@ -57,7 +58,6 @@ struct contrast {
 	double effective_units; /* this many units of equal size would tell as much */
 	double effective_others; /* the units beside the largest; does not depend on the draw */
 	double effective; /* the same for what was drawn: units, or connections */
-	struct contrast_part *parts; /* n_units of arm 0, then those of the other */
 };
 
 /*
