@@ -84,11 +84,6 @@ int experiment_choose_arm(const struct experiment *e, const char *option, const 
 	return EXIT_USAGE;
 }
 
-void share_format(__u32 share, char *buf, size_t size)
-{
-	snprintf(buf, size, "%g %%", share / (double)PER_PERCENT);
-}
-
 bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
 			       __u64 *ns)
 {
@@ -347,7 +342,7 @@ static int parse_shares(const struct value_list *shares, const struct experiment
 	}
 	if (given > EXPERIMENT_SHARES || EXPERIMENT_SHARES - given < open ||
 	    (!open && given < EXPERIMENT_SHARES)) {
-		err("--share: the shares are %g %% together, %s", given / (double)PER_PERCENT,
+		err("--share: the shares are %g %% together, %s", experiment_percent(given),
 		    open ? "which leaves nothing for the other arms" : "not 100 %");
 		remedy("arms without --share share the rest equally");
 		return EXIT_USAGE;
@@ -433,8 +428,7 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	err("--step-connections %u: at the first step's share, a step has more outcomes than "
 	    "--keep holds",
 	    e->step_connections);
-	remedy("use fewer, or a larger first step, or keep more: --keep %llu",
-	       (unsigned long long)needed);
+	remedy("use fewer, or a larger first step, or keep more: --keep %llu", needed);
 	return EXIT_USAGE;
 }
 

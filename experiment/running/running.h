@@ -61,10 +61,6 @@ int experiment_arm(const struct experiment *e, const char *label);
 int experiment_choose_arm(const struct experiment *e, const char *option, const char *label,
 			  int *arm);
 
-/* A share in ten-thousandths (EXPERIMENT_SHARES) as people write it: "50 %", "2.5 %". */
-#define SHARE_TEXT_LEN 16
-void share_format(__u32 share, char *buf, size_t size);
-
 /*
  * Checks that each arm's congestion control and profile exist. Fills in the indexes of profiles,
  * and in `assigned` the file descriptors of the instances' maps in which an experiment writes a

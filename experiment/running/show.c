@@ -16,18 +16,17 @@
 static void print_arms(const struct experiment_handle *h)
 {
 	const struct experiment *e = &h->config;
-	char text[ARM_TEXT_LEN], share[SHARE_TEXT_LEN];
+	char text[ARM_TEXT_LEN], share[UNITS_LEN] = "-";
 	__u32 shares[EXPERIMENT_ARMS];
 
 	experiment_shares(h, shares);
 	printf("  %-31s %8s %12s %8s\n", "ARM", "SHARE", "CONNECTIONS", "REFUSED");
 	for (__u32 i = 0; i < e->arms; i++) {
 		arm_format(&e->arm[i], text, sizeof(text));
-		share_format(shares[i], share, sizeof(share));
-		printf("  %-31s %8s %12llu %8llu\n", text,
-		       e->design == EXPERIMENT_SWITCHBACK ? "-" : share,
-		       (unsigned long long)h->control->assigned[i],
-		       (unsigned long long)h->control->refused[i]);
+		if (e->design != EXPERIMENT_SWITCHBACK)
+			snprintf(share, sizeof(share), "%g %%", experiment_percent(shares[i]));
+		printf("  %-31s %8s %12llu %8llu\n", text, share, h->control->assigned[i],
+		       h->control->refused[i]);
 	}
 	for (__u32 i = 0; i < e->arms; i++)
 		if (h->control->refused[i])
@@ -65,33 +64,30 @@ static void print_canary(const struct experiment_handle *h)
 {
 	const struct experiment *e = &h->config;
 	__u32 n = experiment_steps(e), step = experiment_step(h);
-	char share[SHARE_TEXT_LEN], since[UNITS_LEN], began[UNITS_LEN + 8] = "";
+	char since[UNITS_LEN], began[UNITS_LEN + 8] = "";
 
-	share_format(e->step[step], share, sizeof(share));
 	if (h->control->step_since && h->control->lease) {
 		format_duration(since, sizeof(since),
 				(now_ns() - h->control->step_since) / NS_PER_S * NS_PER_S);
 		snprintf(began, sizeof(began), ", for %s", since);
 	}
-	printf("  step %u of %u: %s%s; at least %u s and %u connections each\n", step + 1, n, share,
-	       began, e->step_seconds, e->step_connections);
+	printf("  step %u of %u: %g %%%s; at least %u s and %u connections each\n", step + 1, n,
+	       experiment_percent(e->step[step]), began, e->step_seconds, e->step_connections);
 	print_guards(h);
 }
 
 static void print_counts(const struct experiment_control *c)
 {
-	printf("  %llu connection%s left alone, because the application had chosen",
-	       (unsigned long long)c->chosen, plural(c->chosen));
+	printf("  %llu connection%s left alone, because the application had chosen", c->chosen,
+	       plural(c->chosen));
 	if (c->moved)
-		printf(", %llu moved to another arm at the end of a block",
-		       (unsigned long long)c->moved);
+		printf(", %llu moved to another arm at the end of a block", c->moved);
 	if (c->no_memory)
-		printf(", %llu were left alone because --keep others were open",
-		       (unsigned long long)c->no_memory);
-	printf("\n  %llu outcome%s so far, also of open connections",
-	       (unsigned long long)c->outcomes, plural(c->outcomes));
+		printf(", %llu were left alone because --keep others were open", c->no_memory);
+	printf("\n  %llu outcome%s so far, also of open connections", c->outcomes,
+	       plural(c->outcomes));
 	if (c->lost)
-		printf(", %llu were overwritten before they ended", (unsigned long long)c->lost);
+		printf(", %llu were overwritten before they ended", c->lost);
 	putchar('\n');
 }
 

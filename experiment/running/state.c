@@ -167,13 +167,12 @@ struct canary {
 static void say_step(const struct canary *c, const char *more)
 {
 	const struct experiment *e = &c->h->config;
-	char share[SHARE_TEXT_LEN];
 	__u32 step = experiment_step(c->h);
 
-	share_format(e->step[step], share, sizeof(share));
 	decision_take(c->h, c->json,
-		      decision_make("step %u of %u: %s of new connections get %s%s", step + 1,
-				    experiment_steps(e), share, e->arm[c->arm].label, more));
+		      decision_make("step %u of %u: %g %% of new connections get %s%s", step + 1,
+				    experiment_steps(e), experiment_percent(e->step[step]),
+				    e->arm[c->arm].label, more));
 }
 
 static int take_back(const struct canary *c, const struct guard_status *status)
@@ -206,8 +205,8 @@ static int end_step(const struct canary *c, const struct guard_status *status)
 					    e->arm[c->arm].label));
 		return EXIT_DONE;
 	}
-	snprintf(after, sizeof(after), ", after %llu s and %llu connections",
-		 (unsigned long long)seconds, (unsigned long long)status->ended);
+	snprintf(after, sizeof(after), ", after %llu s and %llu connections", seconds,
+		 status->ended);
 	control->step = next;
 	control->step_since = now_ns();
 	control->share[c->arm] = e->step[next];
@@ -260,7 +259,7 @@ static int watch_once(const struct canary *c, __u64 every)
 			c->h, c->json,
 			decision_make("not watched for %llu s after the lease: the machine or "
 				      "bbrctl stood still; meanwhile new connections got %s",
-				      (unsigned long long)(unwatched / NS_PER_S), e->arm[0].label));
+				      (unwatched / NS_PER_S), e->arm[0].label));
 	if (c->h->control->paused) {
 		c->h->control->step_since += every;
 		return WATCHING;

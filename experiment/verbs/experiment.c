@@ -131,8 +131,8 @@ static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
 	ret = ret ?: experiment_program_stop(&h);
 	if (ret)
 		return ret;
-	d = to ? decision_make("stopped; %llu connection%s went over to %s",
-			       (unsigned long long)moved, plural(moved), to) :
+	d = to ? decision_make("stopped; %llu connection%s went over to %s", moved, plural(moved),
+			       to) :
 		 decision_make("stopped; its connections keep their congestion control");
 	decision_print(h.config.name, d, opt->json); /* the log has ended with it */
 	return EXIT_DONE;
