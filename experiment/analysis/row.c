@@ -23,19 +23,12 @@ static bool copy(const struct experiment_outcome *place, struct experiment_outco
 	return __atomic_load_n(&place->version, __ATOMIC_RELAXED) == version;
 }
 
-enum outcome_state outcome_read(const struct experiment_outcome *ring, __u32 places, __u64 number,
-				struct experiment_outcome *to)
+bool outcome_read(const struct experiment_outcome *place, struct experiment_outcome *to)
 {
-	const struct experiment_outcome *place = &ring[(number - 1) & (places - 1)];
-
-	for (int i = 0; i < TRIES; i++) {
-		if (!copy(place, to))
-			continue;
-		if (to->number == number)
-			return OUTCOME_READ;
-		return to->number > number ? OUTCOME_OVERWRITTEN : OUTCOME_NOT_YET;
-	}
-	return OUTCOME_TORN;
+	for (int i = 0; i < TRIES; i++)
+		if (copy(place, to))
+			return true;
+	return false;
 }
 
 static __u64 ticks_to_us(const struct experiment *e, __u32 ticks)

@@ -39,20 +39,11 @@ struct rows {
 	bool with_continued;
 };
 
-/* Reads outcomes from the ring while the experiment's program writes to it. */
-enum outcome_state {
-	OUTCOME_READ,
-	OUTCOME_OVERWRITTEN, /* its place has a later one */
-	OUTCOME_NOT_YET, /* its place still has an earlier one, or none */
-	OUTCOME_TORN, /* it was being written whenever we looked */
-};
-
 /*
- * Copies the one with this number (from 1), as it was at one moment. If its place has another one,
- * copies that, unless it is torn.
+ * Copies an outcome from the ring, as it was at one moment, while the experiment's program writes to
+ * it. false: it was being written whenever we looked.
  */
-enum outcome_state outcome_read(const struct experiment_outcome *ring, __u32 places, __u64 number,
-				struct experiment_outcome *to);
+bool outcome_read(const struct experiment_outcome *place, struct experiment_outcome *to);
 
 void row_from_outcome(struct row *row, const struct experiment *e,
 		      const struct experiment_outcome *outcome);

@@ -103,8 +103,7 @@ void collector_read(struct collector *c, struct study *s)
 	s->until_ns = now_ns() - s->experiment.started;
 	s->open = 0;
 	for (__u32 i = 0; i < places; i++) {
-		/* i + 1 is one number of this place. The place is read whatever number it has. */
-		if (outcome_read(c->handle.outcomes, places, i + 1, &o) == OUTCOME_TORN) {
+		if (!outcome_read(&c->handle.outcomes[i], &o)) {
 			s->open++;
 			continue;
 		}

@@ -129,8 +129,8 @@ static void collect(const struct experiment_handle *h, struct rows *rows)
 	struct row row;
 
 	while (++number <= n) {
-		if (outcome_read(h->outcomes, e->outcomes, number, &o) != OUTCOME_READ ||
-		    o.end == EXPERIMENT_OPEN || o.arm >= e->arms ||
+		if (!outcome_read(&h->outcomes[(number - 1) % e->outcomes], &o) ||
+		    o.number != number || o.end == EXPERIMENT_OPEN || o.arm >= e->arms ||
 		    o.begin < h->control->step_since)
 			continue;
 		row_from_outcome(&row, e, &o);

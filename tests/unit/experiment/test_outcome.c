@@ -13,45 +13,19 @@
 
 #include "experiment/analysis/row.h"
 
-#define PLACES 8
-
-static struct experiment_outcome ring[PLACES];
-
-static void put(__u64 number, __u64 acked)
-{
-	struct experiment_outcome *place = &ring[(number - 1) % PLACES];
-
-	place->number = number;
-	place->acked = acked;
-}
-
-static void test_places(void **state)
-{
-	struct experiment_outcome o;
-
-	(void)state;
-	memset(ring, 0, sizeof(ring));
-	assert_int_equal(outcome_read(ring, PLACES, 1, &o), OUTCOME_NOT_YET);
-	put(3, 30);
-	assert_int_equal(outcome_read(ring, PLACES, 3, &o), OUTCOME_READ);
-	assert_int_equal(o.acked, 30);
-	assert_int_equal(outcome_read(ring, PLACES, 3 + PLACES, &o), OUTCOME_NOT_YET);
-	put(3 + PLACES, 110);
-	assert_int_equal(outcome_read(ring, PLACES, 3, &o), OUTCOME_OVERWRITTEN);
-	assert_int_equal(outcome_read(ring, PLACES, 3 + PLACES, &o), OUTCOME_READ);
-}
+static struct experiment_outcome place;
 
 static void test_one_that_is_being_written(void **state)
 {
 	struct experiment_outcome o;
 
 	(void)state;
-	memset(ring, 0, sizeof(ring));
-	put(1, 1);
-	ring[0].version = 7;
-	assert_int_equal(outcome_read(ring, PLACES, 1, &o), OUTCOME_TORN);
-	ring[0].version = 8;
-	assert_int_equal(outcome_read(ring, PLACES, 1, &o), OUTCOME_READ);
+	place = (struct experiment_outcome){ .number = 3, .acked = 30, .version = 7 };
+	assert_false(outcome_read(&place, &o));
+	place.version = 8;
+	assert_true(outcome_read(&place, &o));
+	assert_int_equal(o.number, 3);
+	assert_int_equal(o.acked, 30);
 }
 
 static bool stop;
@@ -59,14 +33,12 @@ static bool stop;
 /* All counters of an outcome are the same number, except while its version is odd. */
 static void *write_all_the_time(void *unused)
 {
-	struct experiment_outcome *place = &ring[0];
-
 	for (__u64 i = 1; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
-		__atomic_fetch_add(&place->version, 1, __ATOMIC_SEQ_CST);
-		*(volatile __u64 *)&place->acked = i;
-		*(volatile __u64 *)&place->sent = i;
-		*(volatile __u64 *)&place->rtt_sum_us = i;
-		__atomic_fetch_add(&place->version, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&place.version, 1, __ATOMIC_SEQ_CST);
+		*(volatile __u64 *)&place.acked = i;
+		*(volatile __u64 *)&place.sent = i;
+		*(volatile __u64 *)&place.rtt_sum_us = i;
+		__atomic_fetch_add(&place.version, 1, __ATOMIC_SEQ_CST);
 	}
 	return unused;
 }
@@ -78,12 +50,11 @@ static void test_it_is_of_one_moment(void **state)
 	int read = 0;
 
 	(void)state;
-	memset(ring, 0, sizeof(ring));
-	put(1, 0);
+	memset(&place, 0, sizeof(place));
 	stop = false;
 	assert_int_equal(pthread_create(&writer, NULL, write_all_the_time, NULL), 0);
 	for (int i = 0; i < 200000; i++) {
-		if (outcome_read(ring, PLACES, 1, &o) != OUTCOME_READ)
+		if (!outcome_read(&place, &o))
 			continue;
 		read++;
 		assert_int_equal(o.acked, o.sent);
@@ -203,7 +174,6 @@ static void test_units_of_ipv6(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_one_that_is_being_written),
 		cmocka_unit_test(test_it_is_of_one_moment),
 		cmocka_unit_test(test_a_row),
