@@ -157,60 +157,44 @@ int experiment_check(int prog_fd)
 	return ret == -ENOENT ? -EAGAIN : ret;
 }
 
-struct list {
-	struct experiment_handle *handle;
-	int n;
-};
-
 /* Adds a program to the list. -ENOENT: it is not ours, or is of another version. */
 static int take(const struct sockops_prog *prog, void *data)
 {
-	struct list *list = data;
+	struct experiment_list *list = data;
 	int error;
 
-	list->handle = mem_grow(list->handle, list->n, sizeof(*list->handle));
-	error = open_handle(prog, &list->handle[list->n]);
+	list->at = mem_grow(list->at, list->n, sizeof(*list->at));
+	error = open_handle(prog, &list->at[list->n]);
 	if (!error)
 		list->n++;
 	return error == -ENOENT ? 0 : error;
 }
 
-int experiments_list(struct experiment_handle **list)
+int experiments_list(struct experiment_list *list)
 {
-	struct list found = {};
-	int error = sockops_visit_all(EXPERIMENT_PROG, take, &found);
+	int error;
 
-	if (error || !found.n) {
-		experiments_free(found.handle, found.n);
-		found.handle = NULL;
-	}
-	*list = found.handle;
-	return error ? error : found.n;
+	*list = (struct experiment_list){};
+	error = sockops_visit_all(EXPERIMENT_PROG, take, list);
+	if (error)
+		experiments_free(list);
+	return error;
 }
 
-void experiments_free(struct experiment_handle *list, int n)
+void experiments_free(struct experiment_list *list)
 {
-	for (int i = 0; i < n; i++)
-		experiment_close(&list[i]);
-	free(list);
+	for (int i = 0; i < list->n; i++)
+		experiment_close(&list->at[i]);
+	free(list->at);
+	*list = (struct experiment_list){};
 }
 
-static void say_not_running(const char *name, const struct experiment_handle *list, int n)
+int experiments_need(struct experiment_list *list)
 {
-	err("%s: no running experiment has this name", name);
-	if (!n) {
-		remedy("no experiment is running; start one: bbrctl experiment start %s --arm ...",
-		       name);
-		return;
-	}
-	fputs("  there are:", stderr);
-	for (int i = 0; i < n; i++)
-		fprintf(stderr, " %s", list[i].config.name);
-	fputc('\n', stderr);
-}
+	int error = experiments_list(list);
 
-int experiments_refuse(int error)
-{
+	if (!error)
+		return EXIT_DONE;
 	err("cannot list experiments: %s", strerror(-error));
 	if (error == -EPERM)
 		remedy("run it as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN");
@@ -219,22 +203,28 @@ int experiments_refuse(int error)
 
 int experiment_find(const char *name, struct experiment_handle *h)
 {
-	struct experiment_handle *list;
-	int n = experiments_list(&list), ret = EXIT_NOTHING;
+	struct experiment_list list AUTO(experiments_free) = {};
 
-	if (n < 0)
-		return experiments_refuse(n);
-	for (int i = 0; ret && i < n; i++) {
-		if (strcmp(list[i].config.name, name))
+	if (experiments_need(&list))
+		return EXIT_REFUSED;
+	for (int i = 0; i < list.n; i++) {
+		if (strcmp(list.at[i].config.name, name))
 			continue;
-		*h = list[i];
-		list[i] = (struct experiment_handle){};
-		ret = EXIT_DONE;
+		*h = list.at[i];
+		list.at[i] = (struct experiment_handle){};
+		return EXIT_DONE;
 	}
-	if (ret)
-		say_not_running(name, list, n);
-	experiments_free(list, n);
-	return ret;
+	err("%s: no running experiment has this name", name);
+	if (!list.n) {
+		remedy("no experiment is running; start one: bbrctl experiment start %s --arm ...",
+		       name);
+		return EXIT_NOTHING;
+	}
+	fputs("  there are:", stderr);
+	for (int i = 0; i < list.n; i++)
+		fprintf(stderr, " %s", list.at[i].config.name);
+	fputc('\n', stderr);
+	return EXIT_NOTHING;
 }
 
 static int is_it(const struct sockops_prog *prog, void *data)
@@ -314,10 +304,11 @@ void experiment_add_arms(struct json *j, const struct experiment *e, const __u32
 
 void complete_experiments(const struct completion *c)
 {
-	struct experiment_handle *list = NULL;
-	int n = privileges_take() ? 0 : experiments_list(&list);
+	struct experiment_list list AUTO(experiments_free) = {};
 
-	for (int i = 0; i < n; i++)
-		completion_add(c, list[i].config.name, experiment_designs[list[i].config.design]);
-	experiments_free(list, n);
+	if (privileges_take() || experiments_list(&list))
+		return;
+	for (int i = 0; i < list.n; i++)
+		completion_add(c, list.at[i].config.name,
+			       experiment_designs[list.at[i].config.design]);
 }

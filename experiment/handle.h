@@ -21,15 +21,20 @@ struct experiment_handle {
 	struct experiment_decision *log;
 };
 
-/*
- * Lists all of them, in the order of the cgroup tree. Returns their number or -errno (-EPERM: not
- * allowed to ask). Free *list with experiments_free().
- */
-int experiments_list(struct experiment_handle **list);
+struct experiment_list {
+	struct experiment_handle *at;
+	int n;
+};
 
-/* Prints why it could not: -errno. Returns EXIT_REFUSED. */
-int experiments_refuse(int error);
-void experiments_free(struct experiment_handle *list, int n);
+/*
+ * Lists all of them, in the order of the cgroup tree. Returns 0, or -errno with an empty list: -EPERM
+ * if it is not allowed to ask. The caller frees the list.
+ */
+int experiments_list(struct experiment_list *list);
+void experiments_free(struct experiment_list *list);
+
+/* The same, but prints why it could not. Returns an exit status. */
+int experiments_need(struct experiment_list *list);
 
 /*
  * Finds the one with this name, for experiment_close(). Returns EXIT_DONE; or prints why not and

@@ -82,16 +82,16 @@ static void keep_rows_of_step(struct exported_experiment *e)
 
 int experiments_update(struct experiments *x)
 {
-	struct experiment_handle *list;
+	struct experiment_list list AUTO(experiments_free) = {};
 	struct exported_experiment *e;
-	int n = experiments_list(&list), error = n < 0 ? n : 0, kept = 0;
+	int error = experiments_list(&list), kept = 0;
 
 	for (int i = 0; i < x->n; i++)
 		x->at[i].is_running = false;
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < list.n; i++) {
 		int known = 0;
 
-		while (known < x->n && x->at[known].collector.handle.prog_id != list[i].prog_id)
+		while (known < x->n && x->at[known].collector.handle.prog_id != list.at[i].prog_id)
 			known++;
 		if (known < x->n)
 			x->at[known].is_running = true;
@@ -99,9 +99,8 @@ int experiments_update(struct experiments *x)
 			continue;
 		e = &MEM_ADD(x->at, x->n);
 		*e = (struct exported_experiment){ .is_running = true };
-		collector_take(&e->collector, &e->study, &list[i]);
+		collector_take(&e->collector, &e->study, &list.at[i]);
 	}
-	experiments_free(list, n);
 	for (int i = 0; i < x->n; i++) {
 		if (x->at[i].is_running)
 			x->at[kept++] = x->at[i];

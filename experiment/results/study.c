@@ -22,26 +22,24 @@ void study_free(struct study *s)
 /* Finds the only experiment that runs. */
 static int find_only(struct experiment_handle *h)
 {
-	struct experiment_handle *list;
-	int n = experiments_list(&list);
+	struct experiment_list list AUTO(experiments_free) = {};
 
-	if (n < 0)
-		return experiments_refuse(n);
-	if (n == 1) {
-		*h = list[0];
-		free(list);
+	if (experiments_need(&list))
+		return EXIT_REFUSED;
+	if (list.n == 1) {
+		*h = list.at[0];
+		list.at[0] = (struct experiment_handle){};
 		return EXIT_DONE;
 	}
-	if (!n) {
+	if (!list.n) {
 		err("no experiment is running");
 		remedy("bbrctl experiment start NAME starts one");
-	} else {
-		err("%d experiments are running: name one of them", n);
-		for (int i = 0; i < n; i++)
-			remedy("bbrmon experiment %s", list[i].config.name);
+		return EXIT_NOTHING;
 	}
-	experiments_free(list, n);
-	return n ? EXIT_USAGE : EXIT_NOTHING;
+	err("%d experiments are running: name one of them", list.n);
+	for (int i = 0; i < list.n; i++)
+		remedy("bbrmon experiment %s", list.at[i].config.name);
+	return EXIT_USAGE;
 }
 
 void collector_take(struct collector *c, struct study *s, struct experiment_handle *handle)

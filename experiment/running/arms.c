@@ -106,20 +106,17 @@ const struct experiment_handle *experiment_with(const struct experiment_handle *
 
 int arms_refuse_use(const char *cc, const char *profile)
 {
+	struct experiment_list list AUTO(experiments_free) = {};
 	const struct experiment_handle *user;
-	struct experiment_handle *list;
-	int n = experiments_list(&list);
 
-	if (n < 0)
-		return experiments_refuse(n);
-	user = experiment_with(list, n, cc, profile);
-	if (user) {
-		err("%s: is an arm of the experiment %s", profile ? profile : cc,
-		    user->config.name);
-		remedy("stop that first: bbrctl experiment stop %s", user->config.name);
-	}
-	experiments_free(list, n);
-	return user ? EXIT_REFUSED : EXIT_DONE;
+	if (experiments_need(&list))
+		return EXIT_REFUSED;
+	user = experiment_with(list.at, list.n, cc, profile);
+	if (!user)
+		return EXIT_DONE;
+	err("%s: is an arm of the experiment %s", profile ? profile : cc, user->config.name);
+	remedy("stop that first: bbrctl experiment stop %s", user->config.name);
+	return EXIT_REFUSED;
 }
 
 static bool takes_away(const struct step *s, const struct experiment_arm *arm)
@@ -140,8 +137,8 @@ static bool takes_away(const struct step *s, const struct experiment_arm *arm)
 	}
 }
 
-static void refuse(const struct step *s, const struct experiment *e,
-		   const struct experiment_arm *arm)
+static int refuse(const struct step *s, const struct experiment *e,
+		  const struct experiment_arm *arm)
 {
 	err("%s%s%s: is the arm %s of the experiment %s", s->name, arm->profile_name[0] ? ":" : "",
 	    arm->profile_name, arm->label, e->name);
@@ -150,25 +147,22 @@ static void refuse(const struct step *s, const struct experiment *e,
 	       e->name);
 	if (s->kind == STEP_REPLACE)
 		remedy("or replace the code alone first: bbrctl upgrade --name %s", s->name);
+	return EXIT_REFUSED;
 }
 
 int plan_refuse_use(const struct plan *plan)
 {
-	struct experiment_handle *list;
-	int n = experiments_list(&list), ret = EXIT_DONE;
+	struct experiment_list list AUTO(experiments_free) = {};
 
-	if (n < 0)
-		return experiments_refuse(n);
+	if (experiments_need(&list))
+		return EXIT_REFUSED;
 	for (size_t i = 0; i < plan->n; i++)
-		for (int k = 0; k < n; k++)
-			for (__u32 a = 0; !ret && a < list[k].config.arms; a++) {
-				const struct experiment *e = &list[k].config;
+		for (int k = 0; k < list.n; k++) {
+			const struct experiment *e = &list.at[k].config;
 
-				if (!takes_away(&plan->step[i], &e->arm[a]))
-					continue;
-				refuse(&plan->step[i], e, &e->arm[a]);
-				ret = EXIT_REFUSED;
-			}
-	experiments_free(list, n);
-	return ret;
+			for (__u32 arm = 0; arm < e->arms; arm++)
+				if (takes_away(&plan->step[i], &e->arm[arm]))
+					return refuse(&plan->step[i], e, &e->arm[arm]);
+		}
+	return EXIT_DONE;
 }

@@ -11,7 +11,7 @@
 #include "kernel/clock.h"
 #include "verbs/verbs.h"
 
-static void print_json(const struct experiment_handle *list, int n, bool is_array, bool is_short)
+static void print_json(const struct experiment_list *list, bool is_array, bool is_short)
 {
 	struct json j;
 
@@ -19,10 +19,10 @@ static void print_json(const struct experiment_handle *list, int n, bool is_arra
 		json_begin_pretty_array(&j, stdout);
 	else
 		json_begin_pretty(&j, stdout);
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < list->n; i++) {
 		if (is_array)
 			json_open_object(&j, NULL);
-		experiment_add_json(&j, &list[i], is_short);
+		experiment_add_json(&j, &list->at[i], is_short);
 		if (is_array)
 			json_close(&j);
 	}
@@ -34,29 +34,28 @@ static int verb_experiment_list(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	bool is_short = !strcmp(argv[0], "experiment list"), is_all = argc < 2;
-	struct experiment_handle *list = NULL;
-	int n = 1, ret = EXIT_DONE;
+	struct experiment_list list AUTO(experiments_free) = {};
+	int ret;
 
 	if (!clock_init() || privileges_take())
 		return EXIT_REFUSED;
 	if (is_all) {
-		n = experiments_list(&list);
-		if (n < 0)
-			return experiments_refuse(n);
+		ret = experiments_need(&list);
 	} else {
-		list = mem_new(1, sizeof(*list));
-		ret = experiment_find(argv[1], list);
+		list = (struct experiment_list){ mem_new(1, sizeof(*list.at)), 1 };
+		ret = experiment_find(argv[1], list.at);
 	}
-	if (!ret && opt->json)
-		print_json(list, n, is_all, is_short);
-	else if (!ret && is_short)
-		experiments_print(list, n);
-	else if (!ret && !n)
+	if (ret)
+		return ret;
+	if (opt->json)
+		print_json(&list, is_all, is_short);
+	else if (is_short)
+		experiments_print(list.at, list.n);
+	else if (!list.n)
 		puts("no experiment is running");
-	for (int i = 0; !ret && !opt->json && !is_short && i < n; i++)
-		experiment_print(&list[i]);
-	experiments_free(list, n);
-	return ret;
+	for (int i = 0; !opt->json && !is_short && i < list.n; i++)
+		experiment_print(&list.at[i]);
+	return EXIT_DONE;
 }
 
 /* Finds an experiment to change it. EXIT_DONE: the lock is held, and the caller closes h. */

@@ -88,29 +88,28 @@ static int find_cgroup(const char *given, char **path)
 /* Refuses if another experiment has this name or covers some of its connections. */
 static int check_others(const struct experiment *e, const char *cgroup)
 {
-	struct experiment_handle *list;
-	int n = experiments_list(&list), ret = EXIT_DONE;
+	struct experiment_list list AUTO(experiments_free) = {};
 
-	if (n < 0)
-		return experiments_refuse(n);
-	for (int i = 0; !ret && i < n; i++) {
-		const struct experiment *other = &list[i].config;
+	if (experiments_need(&list))
+		return EXIT_REFUSED;
+	for (int i = 0; i < list.n; i++) {
+		const struct experiment *other = &list.at[i].config;
 
 		if (!strcmp(other->name, e->name)) {
 			err("%s: an experiment with this name runs already", e->name);
 			remedy("choose another name, or stop it: bbrctl experiment stop %s",
 			       e->name);
-			ret = EXIT_NOTHING;
-		} else if (scopes_overlap(&e->scope, cgroup, &other->scope, list[i].path)) {
+			return EXIT_NOTHING;
+		}
+		if (scopes_overlap(&e->scope, cgroup, &other->scope, list.at[i].path)) {
 			err("%s: the scope overlaps that of the experiment %s", e->name,
 			    other->name);
 			remedy("make the scopes differ in a prefix, port, mark, cgroup or network "
 			       "namespace");
-			ret = EXIT_REFUSED;
+			return EXIT_REFUSED;
 		}
 	}
-	experiments_free(list, n);
-	return ret;
+	return EXIT_DONE;
 }
 
 /* Notes a name that bbrctl attached, once; false: there are too many. */

@@ -313,16 +313,15 @@ static int note_meant(const struct check *c, const char *mount, int map)
 
 static int look_at_experiments(struct check *c, size_t mount)
 {
-	struct experiment_handle *list;
-	int n = experiments_list(&list);
+	struct experiment_list list AUTO(experiments_free) = {};
+	int error = experiments_list(&list);
 
-	if (n < 0)
-		return err_bpf(n, "cannot look for experiments");
-	for (int i = 0; i < n; i++) {
+	if (error)
+		return err_bpf(error, "cannot look for experiments");
+	for (int i = 0; i < list.n; i++) {
 		MEM_ADD(c->experiment, c->n_experiments) =
-			mem_copy(below_mount(list[i].path, mount));
+			mem_copy(below_mount(list.at[i].path, mount));
 	}
-	experiments_free(list, n);
 	return EXIT_DONE;
 }
 

@@ -201,15 +201,14 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
  * takes the name for the application's choice. In the experiment's own cgroup, the experiment runs
  * first.
  */
-static void warn_of_experiments(const struct attachment *at, const struct experiment_handle *list,
-				int n)
+static void warn_of_experiments(const struct attachment *at, const struct experiment_list *list)
 {
-	for (int i = 0; i < n; i++) {
-		const char *of = list[i].config.name;
+	for (int i = 0; i < list->n; i++) {
+		const char *of = list->at[i].config.name, *path = list->at[i].path;
 
-		if (!strcmp(at->path, list[i].path) || !strcmp(at->place, list[i].path))
+		if (!strcmp(at->path, path) || !strcmp(at->place, path))
 			err("%s: has no effect in the experiment %s until it stops", at->name, of);
-		else if (cgroup_is_within(at->place, list[i].path))
+		else if (cgroup_is_within(at->place, path))
 			err("%s: new connections here leave the experiment %s", at->name, of);
 	}
 }
@@ -230,10 +229,10 @@ static int verb_attach(void *options, UNUSED int argc, char **argv)
 	const struct options *opt = options;
 	struct socket_filter which = opt->filter;
 	struct attachment at AUTO(attachment_free) = {};
-	struct experiment_handle *experiments;
+	struct experiment_list experiments AUTO(experiments_free) = {};
 	struct instance inst;
 	struct bbr_rule rule;
-	int fd AUTO_CLOSE = -1, n, ret = check_attach(opt, argv[0]);
+	int fd AUTO_CLOSE = -1, ret = check_attach(opt, argv[0]);
 
 	which.cgroup = NULL;
 	if (!ret)
@@ -248,13 +247,12 @@ static int verb_attach(void *options, UNUSED int argc, char **argv)
 	if (ret)
 		return ret;
 	at.n = rule_terms(&rule, at.term);
-	n = experiments_list(&experiments); /* now: without memory nothing has been done yet */
+	experiments_list(&experiments); /* now: without memory nothing has been done yet */
 	ret = attach(opt, &inst, fd, &at);
 	if (!ret) {
 		print_done(opt, &at, "attached to");
-		warn_of_experiments(&at, experiments, n);
+		warn_of_experiments(&at, &experiments);
 	}
-	experiments_free(experiments, n);
 	return ret;
 }
 

@@ -42,13 +42,13 @@ static void add_units(const struct completion *c)
 /* Labels of the arms of running experiments. */
 static void add_arms(const struct completion *c)
 {
-	struct experiment_handle *list = NULL;
-	int n = privileges_take() ? 0 : experiments_list(&list);
+	struct experiment_list list AUTO(experiments_free) = {};
 
-	for (int i = 0; i < n; i++)
-		for (__u32 k = 0; k < list[i].config.arms; k++)
-			completion_add(c, list[i].config.arm[k].label, list[i].config.name);
-	experiments_free(list, n);
+	if (privileges_take() || experiments_list(&list))
+		return;
+	for (int i = 0; i < list.n; i++)
+		for (__u32 k = 0; k < list.at[i].config.arms; k++)
+			completion_add(c, list.at[i].config.arm[k].label, list.at[i].config.name);
 }
 
 /* `start` names a new experiment: there is nothing to complete. */
