@@ -42,11 +42,6 @@ double student_quantile(double p, double df)
 
 /* ---- the interval */
 
-static double difference(const struct contrast *c)
-{
-	return without_rounding(c->arm[1].estimate - c->arm[0].estimate, c->arm[0].estimate);
-}
-
 /* The test falls as the shift grows. Finds the shift from which on it is not above `errors`. */
 static double find_shift(const struct contrast *c, double from, double to, double errors)
 {
@@ -65,11 +60,11 @@ static double find_shift(const struct contrast *c, double from, double to, doubl
  * Rounding moves the ends a little: the difference is in the interval in any case, and so is 0 if the
  * test does not reject it.
  */
-static bool find_interval(const struct contrast *c, double errors, double *low, double *high)
+static bool find_interval(struct comparison *to, const struct contrast *c, double errors)
 {
 	/* Beyond this shift the arms have no cell in common. */
 	double most = 4 * (c->most - c->least) + c->most + 1;
-	double here = contrast_test(c, 1, 0), is = difference(c);
+	double here = contrast_test(c, 1, 0);
 	double p = c->metric->quantile, n = c->arm[0].all.n + c->arm[1].all.n;
 	double size = fmax(c->arm[0].estimate, c->arm[1].estimate);
 
@@ -77,16 +72,17 @@ static bool find_interval(const struct contrast *c, double errors, double *low, 
 	 * Of the connections beyond the quantile, on its rarer side, equal arms have so few that all
 	 * of them are in one arm by chance: 4 are so in one of 8 experiments, 5 in one of 16.
 	 */
-	if (c->metric->quantile != METRIC_MEAN && fmin(p, 1 - p) * n < LEAST_BEYOND)
+	if (p != METRIC_MEAN && fmin(p, 1 - p) * n < LEAST_BEYOND)
 		return false;
 	if (contrast_test(c, 1, -most) <= errors || contrast_test(c, 1, most) >= -errors)
 		return false;
-	*low = fmin(is, without_rounding(find_shift(c, -most, most, errors), size));
-	*high = fmax(is, without_rounding(find_shift(c, -most, most, -errors), size));
+	to->low = fmin(to->difference, without_rounding(find_shift(c, -most, most, errors), size));
+	to->high =
+		fmax(to->difference, without_rounding(find_shift(c, -most, most, -errors), size));
 	if (here <= errors)
-		*low = fmin(*low, 0);
+		to->low = fmin(to->low, 0);
 	if (here >= -errors)
-		*high = fmax(*high, 0);
+		to->high = fmax(to->high, 0);
 	return true;
 }
 
@@ -111,7 +107,7 @@ static void compare_units(struct comparison *to, const struct contrast *c, __u32
 	to->control.value = c->arm[0].estimate;
 	to->treated.value = c->arm[1].estimate;
 	to->control.has_value = to->treated.has_value = true;
-	to->difference = difference(c);
+	to->difference = without_rounding(to->treated.value - to->control.value, to->control.value);
 	to->lack = COMPARE_NOTHING;
 	if (!to->control.value && !to->treated.value)
 		return;
@@ -124,7 +120,7 @@ static void compare_units(struct comparison *to, const struct contrast *c, __u32
 		return;
 	errors = c->draws_units ? contrast_drawn_errors(c, seed, COMPARE_LEVEL) :
 				  student_quantile(TWO_SIDED, df);
-	if (find_interval(c, errors, &to->low, &to->high))
+	if (find_interval(to, c, errors))
 		conclude(to, errors, student_quantile(COMPARE_POWER, fmax(df, 1)));
 	else
 		to->lack = COMPARE_FEW_CONNECTIONS;

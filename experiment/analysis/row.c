@@ -11,23 +11,19 @@
 #define US_PER_S 1000000ull
 #define TRIES 1000 /* an update takes less than a microsecond, but may be preempted */
 
-/* Copies it like a reader of the kernel's seqcount. */
-static bool copy(const struct experiment_outcome *place, struct experiment_outcome *to)
-{
-	__u32 version = __atomic_load_n(&place->version, __ATOMIC_ACQUIRE);
-
-	if (version & 1)
-		return false;
-	memcpy(to, place, sizeof(*to));
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&place->version, __ATOMIC_RELAXED) == version;
-}
-
+/* Like a reader of the kernel's seqcount. */
 bool outcome_read(const struct experiment_outcome *place, struct experiment_outcome *to)
 {
-	for (int i = 0; i < TRIES; i++)
-		if (copy(place, to))
+	for (int i = 0; i < TRIES; i++) {
+		__u32 version = __atomic_load_n(&place->version, __ATOMIC_ACQUIRE);
+
+		if (version & 1)
+			continue;
+		memcpy(to, place, sizeof(*to));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&place->version, __ATOMIC_RELAXED) == version)
 			return true;
+	}
 	return false;
 }
 
