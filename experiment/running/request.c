@@ -164,37 +164,23 @@ static int refuse_arm(const char *text, const char *why)
 	return EXIT_USAGE;
 }
 
-/* Copies len characters; false: they do not fit, or there are none. */
-static bool take_word(char *to, size_t size, const char *from, size_t len)
-{
-	if (!len || len >= size)
-		return false;
-	memcpy(to, from, len);
-	to[len] = 0;
-	return true;
-}
-
 static int parse_arm(const char *text, struct experiment_arm *arm)
 {
-	size_t label = strcspn(text, "="), cc;
-	const char *rest = text + label;
+	char *words AUTO_FREE = mem_copy(text), *profile = words;
+	const char *label = strsep(&profile, "="), *cc = strsep(&profile, ":");
 
-	if (!*rest++)
+	if (!cc)
 		return refuse_arm(text, "expected a label and a congestion control");
-	cc = strcspn(rest, ":");
-	if (!take_word(arm->label, sizeof(arm->label), text, label) ||
-	    !experiment_name_is_valid(arm->label))
+	if (!experiment_name_is_valid(label))
 		return refuse_arm(text, "a label has 1 to 15 characters of A-Z a-z 0-9 _ .");
-	if (!take_word(arm->cc, sizeof(arm->cc), rest, cc))
+	if (!*cc || strlen(cc) >= sizeof(arm->cc))
 		return refuse_arm(text, "a congestion control's name has 1 to 15 characters");
-	arm->profile = EXPERIMENT_NO_PROFILE;
-	if (!rest[cc])
-		return EXIT_DONE;
-	arm->profile = 0;
-	rest += cc + 1;
-	if (!profile_name_is_valid(rest))
+	if (profile && !profile_name_is_valid(profile))
 		return EXIT_USAGE;
-	strcpy(arm->profile_name, rest);
+	strcpy(arm->label, label);
+	strcpy(arm->cc, cc);
+	strcpy(arm->profile_name, profile ? profile : "");
+	arm->profile = profile ? 0 : EXPERIMENT_NO_PROFILE;
 	return EXIT_DONE;
 }
 
@@ -305,19 +291,16 @@ static int refuse_share(const char *text, const char *why)
 /* Takes one --share. */
 static int take_share(const char *text, const struct experiment *e, __u32 share[EXPERIMENT_ARMS])
 {
-	char label[64];
-	const char *percent = strchr(text, '=');
-	int arm;
+	char *words AUTO_FREE = mem_copy(text), *percent = words;
+	int arm = experiment_arm(e, strsep(&percent, "="));
 
 	if (!percent)
 		return refuse_share(text, "the arm's percentage is missing");
-	snprintf(label, sizeof(label), "%.*s", (int)(percent - text), text);
-	arm = experiment_arm(e, label);
 	if (arm < 0)
 		return refuse_share(text, "no arm has this label");
 	if (share[arm])
 		return refuse_share(text, "the arm has a share already");
-	if (!parse_percent(percent + 1, &share[arm]))
+	if (!parse_percent(percent, &share[arm]))
 		return refuse_share(text, "not a percentage");
 	if (!share[arm])
 		return refuse_share(text, "an arm without a share never gets a connection");
