@@ -11,9 +11,9 @@
 
 /* ---- as text */
 
-static bool refuse(const char *option, const char *text, const char *why)
+static bool refuse(const char *text, const char *why)
 {
-	err("%s \"%s\": %s", option, text, why);
+	err("--guard \"%s\": %s", text, why);
 	remedy("METRIC < FACTORx, or METRIC < +AMOUNT: \"retransmitted < 1.2x\", "
 	       "\"rtt_p95 < +10ms\", \"goodput_p50 > 0.97x\"");
 	return false;
@@ -66,13 +66,13 @@ static bool parse_bound(const char *s, struct guard *guard)
 	return true;
 }
 
-bool guard_parse(const char *option, const char *text, struct guard *guard)
+bool guard_parse(const char *text, struct guard *guard)
 {
 	char s[sizeof(((struct experiment *)0)->guard[0])];
 	size_t name, n = 0;
 
 	if (strlen(text) >= sizeof(s))
-		return refuse(option, text, "too long");
+		return refuse(text, "too long");
 	for (const char *c = text; *c; c++)
 		if (!isspace((unsigned char)*c))
 			s[n++] = *c;
@@ -80,15 +80,15 @@ bool guard_parse(const char *option, const char *text, struct guard *guard)
 	name = strcspn(s, "<>");
 	guard->metric = metric_find(s, name);
 	if (!guard->metric)
-		return refuse(option, text, "no such metric (bbrmon(8) lists them)");
+		return refuse(text, "no such metric (bbrmon(8) lists them)");
 	if (!s[name])
-		return refuse(option, text, "it needs < or >");
+		return refuse(text, "it needs < or >");
 	guard->is_upper = s[name] == '<';
 	if (!parse_bound(s + name + 1, guard))
-		return refuse(option, text, "neither a factor nor an amount of this metric");
+		return refuse(text, "neither a factor nor an amount of this metric");
 	if (guard->is_upper ? guard->factor < 1 || guard->amount < 0 :
 			      guard->factor > 1 || guard->amount > 0)
-		return refuse(option, text, "equal arms would already violate it");
+		return refuse(text, "equal arms would already violate it");
 	return true;
 }
 
@@ -195,7 +195,7 @@ bool guard_status_judge(struct guard_status *status, const struct experiment *e,
 	for (size_t i = 0; i < rows->n; i++)
 		status->ended += rows->at[i].arm == arm;
 	for (int i = 0; i < EXPERIMENT_GUARDS && e->guard[i][0]; i++) {
-		if (!guard_parse("--guard", e->guard[i], &status->guard[i])) {
+		if (!guard_parse(e->guard[i], &status->guard[i])) {
 			status->guards = 0;
 			return false;
 		}

@@ -20,10 +20,10 @@ struct guard {
 
 /*
  * Reads "retransmitted < 1.2x", "rtt_p95 < +10ms", "goodput_p50 > 0.97x", "failed < +0.5%".
- * Otherwise prints what is wrong, with the option's name, and returns false. A guard that equal
+ * Otherwise prints what is wrong with --guard, and returns false. A guard that equal
  * arms would not keep is refused.
  */
-bool guard_parse(const char *option, const char *text, struct guard *guard);
+bool guard_parse(const char *text, struct guard *guard);
 
 /* A number with a mark at its end: "1.2x", "0.5%". */
 bool parse_marked(const char *s, char mark, double *value);

@@ -263,7 +263,7 @@ static int parse_guards(const struct value_list *guards, struct experiment *e)
 		if (!*guards->arg[i] || strlen(guards->arg[i]) >= sizeof(e->guard[i]))
 			return err_usage("--guard '%s': expected 1 to %zu characters",
 					 guards->arg[i], sizeof(e->guard[i]) - 1);
-		if (!guard_parse("--guard", guards->arg[i], &guard))
+		if (!guard_parse(guards->arg[i], &guard))
 			return EXIT_USAGE;
 		strcpy(e->guard[i], guards->arg[i]);
 	}

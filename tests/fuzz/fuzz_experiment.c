@@ -259,7 +259,7 @@ static void check_guard(const char *of, const struct study *s, const struct anal
 	struct guard guard;
 	char text[256];
 
-	CHECK(level > 0 && level <= GUARD_LEVEL && guard_parse("--guard", of, &guard));
+	CHECK(level > 0 && level <= GUARD_LEVEL && guard_parse(of, &guard));
 	result = guard_judge(&guard, &s->rows, &a->units, 1, level);
 	guards[result.verdict]++;
 	if (result.verdict != GUARD_HOLDS) {

@@ -503,7 +503,7 @@ static void check_guard(const char *s)
 {
 	struct guard guard;
 
-	if (!is_taken(guard_parse("--guard", s, &guard)))
+	if (!is_taken(guard_parse(s, &guard)))
 		return;
 	CHECK(guard.metric && isfinite(guard.factor) && isfinite(guard.amount));
 	CHECK(guard.factor > 0 && (guard.factor == 1 || guard.amount == 0));

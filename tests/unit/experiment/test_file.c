@@ -474,7 +474,7 @@ static bool is_taken_back(const struct study *s)
 	for (rows.n = PER_LOOK; rows.n <= s->rows.n; rows.n += PER_LOOK) {
 		units = rows_find_units(&rows, &s->experiment);
 		for (int i = 0; i < 3; i++) {
-			assert_true(guard_parse("--guard", guards[i], &guard));
+			assert_true(guard_parse(guards[i], &guard));
 			result = guard_judge(&guard, &rows, &units, 1, GUARD_LEVEL / 3);
 			if (result.verdict == GUARD_FAILED)
 				return true;

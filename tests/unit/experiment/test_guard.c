@@ -19,7 +19,7 @@ static void parses(const char *text, const char *metric, bool is_upper, double f
 {
 	struct guard g;
 
-	assert_true(guard_parse("--guard", text, &g));
+	assert_true(guard_parse(text, &g));
 	assert_string_equal(g.metric->name, metric);
 	assert_int_equal(g.is_upper, is_upper);
 	assert_true(fabs(g.factor - factor) < 1e-12);
@@ -69,7 +69,7 @@ static void test_text_that_is_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_false(guard_parse("--guard", wrong[i], &g));
+		assert_false(guard_parse(wrong[i], &g));
 }
 
 /* ---- verdicts */
@@ -129,7 +129,7 @@ static enum guard_verdict judge_units(const char *text, struct rows *rows,
 {
 	struct guard g;
 
-	assert_true(guard_parse("--guard", text, &g));
+	assert_true(guard_parse(text, &g));
 	*result = guard_judge(&g, rows, units, 1, level);
 	return result->verdict;
 }
@@ -185,7 +185,7 @@ static void test_too_few(void **state)
 	(void)state;
 	assert_int_equal(judge("retransmitted < 1x", &canary, &rows, GUARD_LEVEL, &result),
 			 GUARD_HOLDS);
-	assert_true(guard_parse("--guard", "retransmitted < 1x", &g));
+	assert_true(guard_parse("retransmitted < 1x", &g));
 	guard_text(text, sizeof(text), &g, &result);
 	assert_string_equal(text, "retransmitted: no connections to compare yet");
 	traffic_begin(&bad.traffic, 7, 100, 1, 0.5);
@@ -207,7 +207,7 @@ static void test_line_of_the_log(void **state)
 	char text[184];
 
 	(void)state;
-	assert_true(guard_parse("--guard", "retransmitted < 1.2x", &g));
+	assert_true(guard_parse("retransmitted < 1.2x", &g));
 	guard_text(text, sizeof(text), &g, &result);
 	assert_string_equal(text, "retransmitted 2.41% (control 1.02%, allowed 1.22%), "
 				  "412 and 79,030 connections");
