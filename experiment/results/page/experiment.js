@@ -68,15 +68,12 @@ function duration(seconds) {
 		`${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
 }
 
-function row(cells, name) {
+function row(cells, name = "td") {
 	const tr = element("tr");
 	for (const cell of cells) {
-		const td = element(name || "td");
-		if (cell instanceof Node)
-			td.append(cell);
-		else
-			td.textContent = cell;
-		tr.append(td);
+		const field = element(name);
+		field.append(cell);
+		tr.append(field);
 	}
 	return tr;
 }
