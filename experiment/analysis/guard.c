@@ -109,20 +109,20 @@ void guard_text(char *buf, size_t size, const struct guard *guard,
 		const struct guard_result *result)
 {
 	const struct metric *m = guard->metric;
-	char value[2][METRIC_TEXT_LEN], allowed[METRIC_TEXT_LEN], n[2][UNITS_LEN];
+	const double *value = result->value;
+	char n[2][UNITS_LEN];
 
-	for (int i = 0; i < 2; i++) {
-		group_thousands(n[i], sizeof(n[i]), result->connections[i]);
-		metric_format(value[i], sizeof(value[i]), m->of->unit, result->value[i]);
-	}
 	if (!result->connections[0] || !result->connections[1]) {
 		snprintf(buf, size, "%s: no connections to compare yet", m->name);
 		return;
 	}
-	metric_format(allowed, sizeof(allowed), m->of->unit,
-		      guard->factor * result->value[0] + guard->amount);
+	for (int i = 0; i < 2; i++)
+		group_thousands(n[i], sizeof(n[i]), result->connections[i]);
 	snprintf(buf, size, "%s %s (control %s, allowed %s), %s and %s connections", m->name,
-		 value[1], value[0], allowed, n[1], n[0]);
+		 metric_text(m->of->unit, METRIC_VALUE, value[1]),
+		 metric_text(m->of->unit, METRIC_VALUE, value[0]),
+		 metric_text(m->of->unit, METRIC_VALUE, guard->factor * value[0] + guard->amount),
+		 n[1], n[0]);
 }
 
 const char *const guard_verdicts[] = { "holds", "failed", "proven" };

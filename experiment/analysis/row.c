@@ -269,51 +269,31 @@ static const struct step rates[] = {
 };
 static const struct step times[] = { { 1e6, "s" }, { 1e3, "ms" }, { 1, "us" }, {} };
 
-/* In the largest unit that is not above it, with three digits. */
-static void format_steps(char *buf, size_t size, const struct step *step, double value)
+/* A rate or a time is in the largest unit that is not above it, with three digits. */
+const char *metric_text(enum metric_unit unit, enum metric_form form, double value)
 {
+	static char texts[METRIC_TEXTS][METRIC_TEXT_LEN];
+	static unsigned int next;
+	char *text = texts[next++ % METRIC_TEXTS];
+	const char *sign = form == METRIC_DIFFERENCE && value >= 0 ? "+" : "";
+	const struct step *step = unit == METRIC_BPS ? rates : times;
+
+	if (unit == METRIC_SHARE) {
+		snprintf(text, METRIC_TEXT_LEN, "%s%.3g%s", sign, value * 100,
+			 form == METRIC_VALUE ? "%" : "pp");
+		return text;
+	}
+	if (unit == METRIC_COUNT) {
+		snprintf(text, METRIC_TEXT_LEN, "%s%.3g", sign, value);
+		return text;
+	}
 	while (step[1].unit && fabs(value) < step->from * 0.9995)
 		step++;
 	value /= step->from;
-	snprintf(buf, size, "%.*f%s",
+	snprintf(text, METRIC_TEXT_LEN, "%s%.*f%s", sign,
 		 fabs(value) < 9.995 ? 2 :
 		 fabs(value) < 99.95 ? 1 :
 				       0,
 		 value, step->unit);
-}
-
-static void format(char *buf, size_t size, enum metric_unit unit, double value, const char *share)
-{
-	switch (unit) {
-	case METRIC_BPS:
-		format_steps(buf, size, rates, value);
-		break;
-	case METRIC_US:
-		format_steps(buf, size, times, value);
-		break;
-	case METRIC_SHARE:
-		snprintf(buf, size, "%.3g%s", value * 100, share);
-		break;
-	case METRIC_COUNT:
-		snprintf(buf, size, "%.3g", value);
-		break;
-	}
-}
-
-void metric_format(char *buf, size_t size, enum metric_unit unit, double value)
-{
-	format(buf, size, unit, value, "%");
-}
-
-void metric_format_amount(char *buf, size_t size, enum metric_unit unit, double value)
-{
-	format(buf, size, unit, value, "pp");
-}
-
-void metric_format_difference(char *buf, size_t size, enum metric_unit unit, double value)
-{
-	bool has_sign = value >= 0;
-
-	buf[0] = '+';
-	metric_format_amount(buf + has_sign, size - has_sign, unit, value);
+	return text;
 }

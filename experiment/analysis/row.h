@@ -128,17 +128,19 @@ struct size_class {
 extern const struct size_class size_classes[SIZE_CLASSES];
 int size_class_of(const struct row *row);
 
-/*
- * Formats values of metrics for people.
- */
 #define METRIC_TEXT_LEN 32
+#define METRIC_TEXTS 8
 
-/* "94.5Mbit/s", "12.3ms", "0.52%", "0.031". */
-void metric_format(char *buf, size_t size, enum metric_unit unit, double value);
+enum metric_form {
+	METRIC_VALUE,
+	METRIC_AMOUNT, /* of a difference: a share is in "pp", percentage points */
+	METRIC_DIFFERENCE, /* the same, with its sign */
+};
 
-/* The same for a difference; a share is in "pp", percentage points. */
-void metric_format_amount(char *buf, size_t size, enum metric_unit unit, double value);
-/* With its sign. */
-void metric_format_difference(char *buf, size_t size, enum metric_unit unit, double value);
+/*
+ * A metric's value for people: "94.5Mbit/s", "12.3ms", "0.52%", "0.031". It is valid until the
+ * METRIC_TEXTS-th call after this one.
+ */
+const char *metric_text(enum metric_unit unit, enum metric_form form, double value);
 
 #endif

@@ -12,8 +12,6 @@
 #include "verbs.h"
 #include "study.h"
 
-#define INTERVAL_LEN (2 * METRIC_TEXT_LEN + 8)
-
 static const char *const unit_names[] = { "connections", "prefixes", "blocks" };
 
 /* An A/B test misleads if arms share queues. NULL for a switchback. */
@@ -45,23 +43,13 @@ static void print_scope(FILE *out, const struct study *s)
 	fputc('\n', out);
 }
 
-static void format_time(char *buf, size_t size, __u64 seconds)
-{
-	if (seconds >= 3600)
-		snprintf(buf, size, "%lluh %llum", seconds / 3600, seconds / 60 % 60);
-	else if (seconds >= 60)
-		snprintf(buf, size, "%llum %llus", seconds / 60, seconds % 60);
-	else
-		snprintf(buf, size, "%llus", seconds);
-}
-
 static void print_head(FILE *out, const struct analysis *a)
 {
 	const struct study *s = a->study;
 	const struct experiment *e = &s->experiment;
-	char time[UNITS_LEN], block[UNITS_LEN], washout[UNITS_LEN];
+	char block[UNITS_LEN], washout[UNITS_LEN];
+	__u64 seconds = s->until_ns / NS_PER_S;
 
-	format_time(time, sizeof(time), s->until_ns / NS_PER_S);
 	fprintf(out, "%s: %s", e->name, experiment_designs[e->design]);
 	if (e->design == EXPERIMENT_SWITCHBACK) {
 		format_duration(block, sizeof(block), e->block);
@@ -70,7 +58,12 @@ static void print_head(FILE *out, const struct analysis *a)
 	} else {
 		fprintf(out, ", by %s", e->unit == EXPERIMENT_BY_PREFIX ? "prefix" : "connection");
 	}
-	fprintf(out, ", for %s\n", time);
+	if (seconds >= 3600)
+		fprintf(out, ", for %lluh %llum\n", seconds / 3600, seconds / 60 % 60);
+	else if (seconds >= 60)
+		fprintf(out, ", for %llum %llus\n", seconds / 60, seconds % 60);
+	else
+		fprintf(out, ", for %llus\n", seconds);
 	print_scope(out, s);
 }
 
@@ -129,26 +122,19 @@ static const char *const verdicts[] = {
 	[COMPARE_WORSE] = "worse",
 };
 
-static void print_value(FILE *out, const struct comparison *c, const struct compare_arm *arm)
-{
-	char text[METRIC_TEXT_LEN] = "-";
-
-	if (arm->has_value)
-		metric_format(text, sizeof(text), c->metric->of->unit, arm->value);
-	fprintf(out, " %12s", text);
-}
-
 static void print_comparison(FILE *out, const struct analysis *a, const struct comparison *c)
 {
 	enum metric_unit unit = c->metric->of->unit;
-	char difference[METRIC_TEXT_LEN] = "-", low[METRIC_TEXT_LEN], high[METRIC_TEXT_LEN];
-	char interval[INTERVAL_LEN], detectable[METRIC_TEXT_LEN], percent[METRIC_TEXT_LEN] = "";
+	const struct compare_arm *arms[] = { &c->control, &c->treated };
+	const char *difference = "-", *verdict = verdicts[c->verdict];
+	char interval[2 * METRIC_TEXT_LEN + 8], percent[METRIC_TEXT_LEN] = "";
 
 	fprintf(out, "%-24s", c->metric->name);
-	print_value(out, c, &c->control);
-	print_value(out, c, &c->treated);
+	for (int i = 0; i < 2; i++)
+		fprintf(out, " %12s",
+			arms[i]->has_value ? metric_text(unit, METRIC_VALUE, arms[i]->value) : "-");
 	if (c->lack != COMPARE_NO_CONNECTIONS) {
-		metric_format_difference(difference, sizeof(difference), unit, c->difference);
+		difference = metric_text(unit, METRIC_DIFFERENCE, c->difference);
 		if (c->control.value > 0)
 			snprintf(percent, sizeof(percent), "%+.1f%%",
 				 100 * c->difference / c->control.value);
@@ -158,12 +144,11 @@ static void print_comparison(FILE *out, const struct analysis *a, const struct c
 		fprintf(out, "  no interval: %s\n", compare_lack_text(c->lack, a->units.by));
 		return;
 	}
-	metric_format_difference(low, sizeof(low), unit, c->low);
-	metric_format_difference(high, sizeof(high), unit, c->high);
-	snprintf(interval, sizeof(interval), "%s to %s", low, high);
-	metric_format_amount(detectable, sizeof(detectable), unit, c->detectable);
-	fprintf(out, " %26s %12s%s%s\n", interval, detectable, verdicts[c->verdict] ? "  " : "",
-		verdicts[c->verdict] ? verdicts[c->verdict] : "");
+	snprintf(interval, sizeof(interval), "%s to %s",
+		 metric_text(unit, METRIC_DIFFERENCE, c->low),
+		 metric_text(unit, METRIC_DIFFERENCE, c->high));
+	fprintf(out, " %26s %12s%s%s\n", interval, metric_text(unit, METRIC_AMOUNT, c->detectable),
+		verdict ? "  " : "", verdict ? verdict : "");
 }
 
 void analysis_print_text(FILE *out, const struct analysis *a)
@@ -217,7 +202,7 @@ static void add_head(struct json *j, const struct analysis *a)
 	json_add_string(j, "drawn_by", e->unit == EXPERIMENT_BY_PREFIX ? "prefix" : "connection");
 	json_add_string(j, "cgroup", s->cgroup);
 	json_add_int(j, "started_ns", e->started_realtime);
-	json_add_int(j, "seconds", s->until_ns / 1000000000);
+	json_add_int(j, "seconds", s->until_ns / NS_PER_S);
 	if (e->design == EXPERIMENT_SWITCHBACK) {
 		json_add_int(j, "block_ns", e->block);
 		json_add_int(j, "washout_ns", e->washout);

@@ -254,10 +254,7 @@ static void what_is_collected(void **state)
 
 static void expect_text(enum metric_unit unit, double value, const char *text)
 {
-	char buf[METRIC_TEXT_LEN];
-
-	metric_format(buf, sizeof(buf), unit, value);
-	assert_string_equal(buf, text);
+	assert_string_equal(metric_text(unit, METRIC_VALUE, value), text);
 }
 
 static void values_as_text(void **state)
@@ -291,19 +288,12 @@ static void rounding_does_not_add_a_digit(void **state)
 
 static void differences_have_a_sign(void **state)
 {
-	char buf[METRIC_TEXT_LEN];
-
 	(void)state;
-	metric_format_difference(buf, sizeof(buf), METRIC_SHARE, 0.005);
-	assert_string_equal(buf, "+0.5pp");
-	metric_format_difference(buf, sizeof(buf), METRIC_SHARE, -0.005);
-	assert_string_equal(buf, "-0.5pp");
-	metric_format_difference(buf, sizeof(buf), METRIC_US, 0);
-	assert_string_equal(buf, "+0.00us");
-	metric_format_difference(buf, sizeof(buf), METRIC_US, -2000);
-	assert_string_equal(buf, "-2.00ms");
-	metric_format_amount(buf, sizeof(buf), METRIC_SHARE, 0.005);
-	assert_string_equal(buf, "0.5pp");
+	assert_string_equal(metric_text(METRIC_SHARE, METRIC_DIFFERENCE, 0.005), "+0.5pp");
+	assert_string_equal(metric_text(METRIC_SHARE, METRIC_DIFFERENCE, -0.005), "-0.5pp");
+	assert_string_equal(metric_text(METRIC_US, METRIC_DIFFERENCE, 0), "+0.00us");
+	assert_string_equal(metric_text(METRIC_US, METRIC_DIFFERENCE, -2000), "-2.00ms");
+	assert_string_equal(metric_text(METRIC_SHARE, METRIC_AMOUNT, 0.005), "0.5pp");
 }
 
 int main(void)
