@@ -105,24 +105,25 @@ static void group_thousands(char *buf, size_t size, __u64 n)
 	buf[at] = 0;
 }
 
-void guard_text(char *buf, size_t size, const struct guard *guard,
-		const struct guard_result *result)
+const char *guard_text(const struct guard *guard, const struct guard_result *result)
 {
+	static char text[128];
 	const struct metric *m = guard->metric;
 	const double *value = result->value;
 	char n[2][UNITS_LEN];
 
 	if (!result->connections[0] || !result->connections[1]) {
-		snprintf(buf, size, "%s: no connections to compare yet", m->name);
-		return;
+		snprintf(text, sizeof(text), "%s: no connections to compare yet", m->name);
+		return text;
 	}
 	for (int i = 0; i < 2; i++)
 		group_thousands(n[i], sizeof(n[i]), result->connections[i]);
-	snprintf(buf, size, "%s %s (control %s, allowed %s), %s and %s connections", m->name,
-		 metric_text(m->of->unit, METRIC_VALUE, value[1]),
+	snprintf(text, sizeof(text), "%s %s (control %s, allowed %s), %s and %s connections",
+		 m->name, metric_text(m->of->unit, METRIC_VALUE, value[1]),
 		 metric_text(m->of->unit, METRIC_VALUE, value[0]),
 		 metric_text(m->of->unit, METRIC_VALUE, guard->factor * value[0] + guard->amount),
 		 n[1], n[0]);
+	return text;
 }
 
 const char *const guard_verdicts[] = { "holds", "failed", "proven" };

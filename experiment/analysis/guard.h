@@ -69,10 +69,9 @@ bool guard_status_judge(struct guard_status *status, const struct experiment *e,
 
 /*
  * A line of the log: "retransmitted 2.41% (control 1.02%, allowed 1.22%), 412 and 7,903
- * connections".
+ * connections". It is valid until the next call.
  */
-void guard_text(char *buf, size_t size, const struct guard *guard,
-		const struct guard_result *result);
+const char *guard_text(const struct guard *guard, const struct guard_result *result);
 
 extern const char *const guard_verdicts[]; /* "holds", "failed", "proven" */
 

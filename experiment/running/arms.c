@@ -83,10 +83,13 @@ int arms_open(struct experiment *e, int assigned[EXPERIMENT_ARMS])
 	return ret;
 }
 
-void arm_format(const struct experiment_arm *arm, char *buf, size_t size)
+const char *arm_text(const struct experiment_arm *arm)
 {
-	snprintf(buf, size, "%s=%s%s%s", arm->label, arm->cc, arm->profile_name[0] ? ":" : "",
-		 arm->profile_name);
+	static char text[ARM_TEXT_LEN];
+
+	snprintf(text, sizeof(text), "%s=%s%s%s", arm->label, arm->cc,
+		 arm->profile_name[0] ? ":" : "", arm->profile_name);
+	return text;
 }
 
 const struct experiment_handle *experiment_with(const struct experiment_handle *list, int n,

@@ -69,9 +69,9 @@ int experiment_choose_arm(const struct experiment *e, const char *option, const 
 int arms_open(struct experiment *e, int assigned[EXPERIMENT_ARMS]);
 void arms_close(int assigned[EXPERIMENT_ARMS]);
 
-/* "new=bpf_bbr:gentle" */
+/* "new=bpf_bbr:gentle", valid until the next call. */
 #define ARM_TEXT_LEN (EXPERIMENT_NAME_LEN + BBR_NAME_LEN + BBR_PROFILE_NAME_LEN)
-void arm_format(const struct experiment_arm *arm, char *buf, size_t size);
+const char *arm_text(const struct experiment_arm *arm);
 
 /*
  * The first of these experiments with an arm that has this congestion control and, unless it is
@@ -174,8 +174,6 @@ void decision_take(const struct experiment_handle *h, bool json, struct experime
  * being written. The text is printable. false: there is none.
  */
 bool decision_next(const struct experiment_handle *h, __u64 *number, struct experiment_decision *d);
-
-#define GUARD_STATUS_TEXT_LEN 128
 
 /* Judges the guards by the connections that began in the current step and have ended. */
 int guard_status_read(const struct experiment_handle *h, struct guard_status *status);

@@ -16,17 +16,16 @@
 static void print_arms(const struct experiment_handle *h)
 {
 	const struct experiment *e = &h->config;
-	char text[ARM_TEXT_LEN], share[UNITS_LEN] = "-";
+	char share[UNITS_LEN] = "-";
 	__u32 shares[EXPERIMENT_ARMS];
 
 	experiment_shares(h, shares);
 	printf("  %-31s %8s %12s %8s\n", "ARM", "SHARE", "CONNECTIONS", "REFUSED");
 	for (__u32 i = 0; i < e->arms; i++) {
-		arm_format(&e->arm[i], text, sizeof(text));
 		if (e->design != EXPERIMENT_SWITCHBACK)
 			snprintf(share, sizeof(share), "%g %%", experiment_percent(shares[i]));
-		printf("  %-31s %8s %12llu %8llu\n", text, share, h->control->assigned[i],
-		       h->control->refused[i]);
+		printf("  %-31s %8s %12llu %8llu\n", arm_text(&e->arm[i]), share,
+		       h->control->assigned[i], h->control->refused[i]);
 	}
 	for (__u32 i = 0; i < e->arms; i++)
 		if (h->control->refused[i])
@@ -48,16 +47,14 @@ static void print_switchback(const struct experiment *e)
 
 static void print_guards(const struct experiment_handle *h)
 {
-	char now[GUARD_STATUS_TEXT_LEN];
 	struct guard_status status;
 
 	if (guard_status_read(h, &status))
 		return;
-	for (int i = 0; i < status.guards; i++) {
-		guard_text(now, sizeof(now), &status.guard[i], &status.result[i]);
+	for (int i = 0; i < status.guards; i++)
 		printf("  guard %s %s: %s\n", h->config.guard[i],
-		       guard_verdicts[status.result[i].verdict], now);
-	}
+		       guard_verdicts[status.result[i].verdict],
+		       guard_text(&status.guard[i], &status.result[i]));
 }
 
 static void print_canary(const struct experiment_handle *h)
@@ -130,17 +127,15 @@ void experiment_print(const struct experiment_handle *h)
 
 void experiments_print(const struct experiment_handle *list, int n)
 {
-	char arms[EXPERIMENT_ARMS * ARM_TEXT_LEN], text[ARM_TEXT_LEN];
+	char arms[EXPERIMENT_ARMS * ARM_TEXT_LEN];
 
 	printf("%-15s  %-10s  %-10s  %-40s  %s\n", "NAME", "DESIGN", "STATE", "ARMS", "CGROUP");
 	for (int i = 0; i < n; i++) {
 		const struct experiment *e = &list[i].config;
 
 		arms[0] = 0;
-		for (__u32 k = 0; k < e->arms; k++) {
-			arm_format(&e->arm[k], text, sizeof(text));
-			strcat(strcat(arms, k ? " " : ""), text);
-		}
+		for (__u32 k = 0; k < e->arms; k++)
+			strcat(strcat(arms, k ? " " : ""), arm_text(&e->arm[k]));
 		printf("%-15s  %-10s  %-10s  %-40s  %s\n", e->name, experiment_designs[e->design],
 		       experiment_states[experiment_state(&list[i])], arms,
 		       text_shown(list[i].path));
@@ -165,18 +160,16 @@ static void add_switchback(struct json *j, const struct experiment *e)
 
 static void add_guards(struct json *j, const struct experiment_handle *h)
 {
-	char now[GUARD_STATUS_TEXT_LEN];
 	struct guard_status status;
 
 	json_open_array(j, "guards");
 	if (guard_status_read(h, &status))
 		status.guards = 0;
 	for (int i = 0; i < status.guards; i++) {
-		guard_text(now, sizeof(now), &status.guard[i], &status.result[i]);
 		json_open_object(j, NULL);
 		json_add_string(j, "guard", h->config.guard[i]);
 		json_add_string(j, "verdict", guard_verdicts[status.result[i].verdict]);
-		json_add_string(j, "now", now);
+		json_add_string(j, "now", guard_text(&status.guard[i], &status.result[i]));
 		json_close(j);
 	}
 	json_close(j);

@@ -178,14 +178,13 @@ static void say_step(const struct canary *c, const char *more)
 static int take_back(const struct canary *c, const struct guard_status *status)
 {
 	int failed = guard_status_failed(status);
-	char why[GUARD_STATUS_TEXT_LEN];
 
-	guard_text(why, sizeof(why), &status->guard[failed], &status->result[failed]);
 	c->h->control->share[c->arm] = 0;
 	c->h->control->lease = 0; /* there is nothing left to watch */
 	decision_take(c->h, c->json,
 		      decision_make("taken back at step %u, a guard failed: %s",
-				    experiment_step(c->h) + 1, why));
+				    experiment_step(c->h) + 1,
+				    guard_text(&status->guard[failed], &status->result[failed])));
 	return EXIT_TAKEN_BACK;
 }
 

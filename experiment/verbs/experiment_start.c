@@ -150,12 +150,12 @@ static int take_attached(struct experiment *e, const char *cgroup)
 /* Makes the first line of its log. */
 static struct experiment_decision describe(const struct experiment_request *r)
 {
-	char all[128] = "", arm[ARM_TEXT_LEN];
+	char all[128] = "";
 	size_t len = 0;
 
 	for (__u32 i = 0; i < r->config.arms && len < sizeof(all); i++) {
-		arm_format(&r->config.arm[i], arm, sizeof(arm));
-		len += snprintf(all + len, sizeof(all) - len, "%s %s", i ? "," : "", arm);
+		len += snprintf(all + len, sizeof(all) - len, "%s %s", i ? "," : "",
+				arm_text(&r->config.arm[i]));
 		if (r->config.design == EXPERIMENT_AB && len < sizeof(all))
 			len += snprintf(all + len, sizeof(all) - len, " %g %%",
 					experiment_percent(r->share[i]));

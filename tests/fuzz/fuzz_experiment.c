@@ -257,7 +257,6 @@ static void check_guard(const char *of, const struct study *s, const struct anal
 	double level = guard_level(&s->experiment);
 	struct guard_result result;
 	struct guard guard;
-	char text[256];
 
 	CHECK(level > 0 && level <= GUARD_LEVEL && guard_parse(of, &guard));
 	result = guard_judge(&guard, &s->rows, &a->units, 1, level);
@@ -269,8 +268,7 @@ static void check_guard(const char *of, const struct study *s, const struct anal
 		CHECK(result.connections[0] >= GUARD_MIN_CONNECTIONS);
 		CHECK(result.connections[1] >= GUARD_MIN_CONNECTIONS);
 	}
-	guard_text(text, sizeof(text), &guard, &result);
-	for (const char *c = text; *c; c++)
+	for (const char *c = guard_text(&guard, &result); *c; c++)
 		CHECK(*c >= ' ' && *c <= '~');
 }
 

@@ -240,20 +240,16 @@ static void what_others_write_to_the_log_can_be_printed(void **state)
 static void arms_as_text(void **state)
 {
 	struct experiment_arm arm = { .label = "new", .cc = "bpf_bbr", .profile_name = "gentle" };
-	char text[ARM_TEXT_LEN];
 
 	(void)state;
-	arm_format(&arm, text, sizeof(text));
-	assert_string_equal(text, "new=bpf_bbr:gentle");
+	assert_string_equal(arm_text(&arm), "new=bpf_bbr:gentle");
 	arm.profile_name[0] = 0;
-	arm_format(&arm, text, sizeof(text));
-	assert_string_equal(text, "new=bpf_bbr");
+	assert_string_equal(arm_text(&arm), "new=bpf_bbr");
 	/* The longest. */
 	strcpy(arm.label, "123456789012345");
 	strcpy(arm.cc, "123456789012345");
 	strcpy(arm.profile_name, "123456789012345");
-	arm_format(&arm, text, sizeof(text));
-	assert_string_equal(text, "123456789012345=123456789012345:123456789012345");
+	assert_string_equal(arm_text(&arm), "123456789012345=123456789012345:123456789012345");
 }
 
 static void which_experiment_uses_what(void **state)
