@@ -13,7 +13,7 @@
 #include "err.h"
 #include "text.h"
 
-#define MESSAGE_MAX 20000 /* with the paths of two cgroups, in quotes */
+#define MESSAGE_MAX 40000 /* with the paths of two cgroups, in quotes, and a remedy with them */
 
 static const char *program = "bpf-bbr";
 static bool libbpf_speaks;
@@ -61,40 +61,50 @@ void err_mute(bool mute)
  * A message quotes what others wrote: arguments, names, lines of files. No control character of it
  * may reach the terminal.
  */
-static void print_message(const char *begin, const char *fmt, va_list args)
+static void print_line(const char *begin, const char *between, const char *message)
 {
 	FILE *out = messages ? messages : stderr;
-	char text[MESSAGE_MAX];
 
-	vsnprintf(text, sizeof(text), fmt, args);
-	fputs(begin, out);
-	text_print(out, text);
+	fprintf(out, "%s%s", begin, between);
+	text_print(out, message);
 	fputc('\n', out);
 }
 
+/* The newline before a remedy is the format's: one in an argument is none. */
 int err_status(int status, const char *fmt, ...)
 {
+	char text[MESSAGE_MAX], first[1024];
+	size_t end = strcspn(fmt, "\n"), len;
 	va_list args;
 
 	if (is_mute)
 		return status;
 	fflush(stdout);
-	fputs(program, messages ? messages : stderr);
+	snprintf(first, sizeof(first), "%.*s", (int)end, fmt);
 	va_start(args, fmt);
-	print_message(": ", fmt, args);
+	len = vsnprintf(text, sizeof(text), first, args);
 	va_end(args);
+	print_line(program, ": ", text);
+	if (!fmt[end] || len >= sizeof(text) - 1)
+		return status;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	print_line("", "  ", text + len + 1);
 	return status;
 }
 
 int remedy_status(int status, const char *fmt, ...)
 {
+	char text[MESSAGE_MAX];
 	va_list args;
 
 	if (is_mute)
 		return status;
 	va_start(args, fmt);
-	print_message("  ", fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	print_line("", "  ", text);
 	return status;
 }
 

@@ -32,8 +32,9 @@ void streams_begin(void);
 void err_init(const char *program, bool verbose);
 
 /*
- * One line on stderr: "program: what failed: why". Returns the status, for a mistake that ends what a
- * function does.
+ * One line on stderr: "program: what failed: why". If the format has a newline, what follows it is
+ * the line after it: what to do about it. Returns the status, for a mistake that ends what a function
+ * does.
  */
 int err_status(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 #define err(...) ((void)err_status(EXIT_DONE, __VA_ARGS__))
@@ -79,6 +80,13 @@ void *mem_new(size_t n, size_t size); /* all zeros */
 void *mem_grow(void *list, size_t n, size_t size);
 /* One more element of it: MEM_ADD(list, n) = element. */
 #define MEM_ADD(list, n) (*((list) = mem_grow(list, n, sizeof(*(list))), &(list)[(n)++]))
+/*
+ * Loops over the n elements of a list, which stays where it is: for_each (s, plan->step, plan->n).
+ * A negative n, an error, is as 0.
+ */
+#define for_each(at, list, n)                                                                   \
+	for (__typeof__(*(list)) *at = (list), *at##_end = (n) > 0 ? at + (n) : at; at != at##_end; \
+	     at++)
 char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The list with one more word, behind `between` unless it is the first; frees the shorter one. */

@@ -49,6 +49,15 @@ void json_new_line(struct json *j);
 void json_open_object(struct json *j, const char *key);
 void json_open_array(struct json *j, const char *key);
 void json_close(struct json *j);
+/*
+ * An array with an object for each of the n elements of a list, as with for_each(). The statement after it adds the
+ * members of an object; it must not leave the loop.
+ */
+#define json_objects(j, key, at, list, n)                                                 \
+	for (__typeof__(*(list)) *at = (json_open_array(j, key), (list)),                 \
+				 *at##_end = (n) > 0 ? at + (n) : at;                         \
+	     at != at##_end ? (json_open_object(j, NULL), true) : (json_close(j), false); \
+	     json_close(j), at++)
 
 void json_add_int(struct json *j, const char *key, __u64 value);
 /* null unless `has`. */

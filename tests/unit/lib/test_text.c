@@ -180,10 +180,13 @@ static void no_control_character_of_a_message_is_printed(void **state)
 	err_to(out);
 	err("%s: not f\xc3\xbcr", "a\x1b]0;title\x07\nb\xff\xc2\x9b");
 	remedy("%s", "c\rd");
+	err("%s: no\n%s", "e\nf", "g");
 	err_to(NULL);
 	fclose(out);
 	assert_string_equal(text, "tool: a\\x1b]0;title\\x07\\x0ab\\xff\\xc2\\x9b: not f\xc3\xbcr\n"
-				  "  c\\x0dd\n");
+				  "  c\\x0dd\n"
+				  "tool: e\\x0af: no\n"
+				  "  g\n");
 	free(text);
 }
 
