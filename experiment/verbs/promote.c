@@ -43,7 +43,7 @@ static int choose_arm(const struct experiment_handle *h, const char *label, int 
 static int take_netns(const char *netns, const struct machine *found, struct machine *m,
 		      const char *name)
 {
-	const struct machine_default *def;
+	const struct default_of *def;
 	__u32 inode;
 	int ret;
 

@@ -136,8 +136,9 @@ void check_add_devices(struct json *j, const struct device_qdisc *list, int n);
 
 /* ---- what judge.c, uses.c and print.c need of each other */
 
-struct finding *finding_add(struct check *c, enum finding_kind kind,
-			    const struct checked_netns *ns);
+/* Both texts become the finding's; NULL: none (yet). */
+struct finding *finding_add(struct check *c, enum finding_kind kind, const struct checked_netns *ns,
+			    char *text, char *command);
 void judge_uses(struct check *c);
 
 /* The registered instance of this name; NULL: there is none. */
@@ -146,11 +147,13 @@ const struct instance *check_loaded(const struct check *c, const char *name);
 /* What a namespace's default should be; NULL: anything. */
 const char *default_meant(const struct check *c, const struct checked_netns *ns);
 
+/* "bbrctl apply FILE"; the caller frees it. */
+char *apply_command(const struct check *c);
+
 /*
- * Parts of commands, each valid until the next call: "bbrctl apply FILE"; " --netns N"; "nsenter
- * --net=N ". The last two are nothing for our own namespace.
+ * Parts of commands, each valid until the next call: " --netns N"; "nsenter --net=N ". Both are
+ * nothing for our own namespace.
  */
-const char *apply_command(const struct check *c);
 const char *netns_option(const struct check *c, const struct checked_netns *ns);
 const char *netns_entering(const struct check *c, const struct checked_netns *ns);
 

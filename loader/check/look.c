@@ -83,9 +83,8 @@ static bool is_narrower(const struct route *r, void *data)
 	const struct looking *l = data;
 	const struct machine *wanted = &l->c->wanted;
 
-	for (size_t i = 0; i < wanted->n_routes; i++)
-		if (wanted->route[i].inode == l->inode &&
-		    route_prefix_has(&wanted->route[i].is.to, &r->to))
+	for_each (w, wanted->route, wanted->n_routes)
+		if (w->inode == l->inode && route_prefix_has(&w->is.to, &r->to))
 			return true;
 	return false;
 }
@@ -109,20 +108,22 @@ static int note_routes(struct looking *l)
 	struct route *narrower AUTO_FREE = NULL;
 	bool has = false;
 
-	for (size_t i = 0; !error && i < wanted->n_routes; i++) {
-		if (wanted->route[i].inode != l->inode)
+	for_each (w, wanted->route, wanted->n_routes) {
+		if (error || w->inode != l->inode)
 			continue;
 		has = true;
-		error = note_route(map, l->inode, &wanted->route[i].is.to, i + 1);
+		error = note_route(map, l->inode, &w->is.to, w - wanted->route + 1);
 	}
 	if (has && !error)
 		n = routes_list(is_narrower, l, &narrower);
-	for (int i = 0; i < n; i++) {
+	if (n < 0)
+		return n;
+	for_each (r, narrower, n) {
 		if (!error)
-			error = note_route(map, l->inode, &narrower[i].to, 0);
-		route_free(&narrower[i]);
+			error = note_route(map, l->inode, &r->to, 0);
+		route_free(r);
 	}
-	return n < 0 ? n : error;
+	return error;
 }
 
 static int look_at(const struct netns *ns, void *data)
@@ -167,14 +168,12 @@ static void add_unseen(struct check *c)
 	const struct netns_known *known;
 	int n = netns_list(&known);
 
-	for (int i = 0; i < n; i++) {
-		struct checked_netns new = { .inode = known[i].inode,
-					     .def_map_id = known[i].is.map_id };
+	for_each (k, known, n) {
+		struct checked_netns new = { .inode = k->inode, .def_map_id = k->is.map_id };
 
-		if (!netns_is_unseen(&known[i]))
+		if (!netns_is_unseen(k))
 			continue;
-		memcpy(new.def, known[i].is.name, sizeof(new.def));
-		new.def[sizeof(new.def) - 1] = 0;
+		snprintf(new.def, sizeof(new.def), "%.*s", BBR_NAME_LEN - 1, k->is.name);
 		MEM_ADD(c->ns, c->n_ns) = new;
 	}
 }
@@ -191,26 +190,24 @@ static int by_cgroup(const void *a, const void *b)
 
 static int read_uses(struct check *c, int map)
 {
-	struct uses_key *last = NULL, key;
+	struct use new = {};
+	void *last = NULL;
 	char path[4096] = "";
 
-	while (!bpf_map_get_next_key(map, last, &key)) {
-		c->use = mem_grow(c->use, c->n_uses, sizeof(*c->use));
-		memset(&c->use[c->n_uses], 0, sizeof(*c->use));
-		c->use[c->n_uses].key = key;
-		last = &c->use[c->n_uses].key;
-		if (bpf_map_lookup_elem(map, &key, &c->use[c->n_uses].is))
+	for (; !bpf_map_get_next_key(map, last, &new.key); last = &new.key) {
+		if (bpf_map_lookup_elem(map, &new.key, &new.is))
 			return -errno;
-		c->use[c->n_uses++].is.name[BBR_NAME_LEN - 1] = 0;
+		new.is.name[BBR_NAME_LEN - 1] = 0;
+		MEM_ADD(c->use, c->n_uses) = new;
 	}
 	if (errno != ENOENT)
 		return -errno;
 	if (c->n_uses)
 		qsort(c->use, c->n_uses, sizeof(*c->use), by_cgroup);
-	for (size_t i = 0; i < c->n_uses; i++) {
-		if (!i || c->use[i].key.cgroup != c->use[i - 1].key.cgroup)
-			cgroup_path(c->use[i].key.cgroup, path, sizeof(path));
-		c->use[i].cgroup = mem_copy(path);
+	for_each (u, c->use, c->n_uses) {
+		if (u == c->use || u->key.cgroup != u[-1].key.cgroup)
+			cgroup_path(u->key.cgroup, path, sizeof(path));
+		u->cgroup = mem_copy(path);
 	}
 	return 0;
 }
@@ -258,9 +255,7 @@ static void add_meant(struct check *c, const struct attachment *at, size_t mount
 	const struct meant_at new = { below_mount(at->path, mount), at->name, is_attached, at,
 				      USES_CONDITIONS };
 
-	for (size_t i = 0; i < c->n_meant; i++) {
-		struct meant_at *known = &c->meant[i];
-
+	for_each (known, c->meant, c->n_meant) {
 		if (strcmp(known->cgroup, new.cgroup) || !known->is->n != !at->n)
 			continue;
 		/* The file counts. */
@@ -283,15 +278,14 @@ static int note_conditions(struct check *c, int map)
 {
 	__u32 n = 0;
 
-	for (size_t i = 0; i < c->n_meant && n < USES_CONDITIONS; i++) {
-		const struct attachment *at = c->meant[i].is;
-		struct uses_condition value = { .n = at->n };
+	for_each (m, c->meant, c->n_meant) {
+		struct uses_condition value = { .n = m->is->n };
 
-		if (!at->n)
+		if (!value.n || n == USES_CONDITIONS)
 			continue;
-		memcpy(value.term, at->term, at->n * sizeof(at->term[0]));
-		c->meant[i].condition = n++;
-		if (bpf_map_update_elem(map, &c->meant[i].condition, &value, BPF_ANY))
+		memcpy(value.term, m->is->term, value.n * sizeof(value.term[0]));
+		m->condition = n++;
+		if (bpf_map_update_elem(map, &m->condition, &value, BPF_ANY))
 			return err_bpf(-errno, "cannot note the conditions of attachments");
 	}
 	return EXIT_DONE;
@@ -302,11 +296,12 @@ static int note_meant(const struct check *c, const char *mount, int map)
 {
 	int error = 0;
 
-	for (size_t i = 0; !error && i < c->n_meant; i++) {
-		struct noting to = { map, i + 1 };
-		char *path AUTO_FREE = mem_format("%s%s", mount, c->meant[i].cgroup);
+	for_each (m, c->meant, c->n_meant) {
+		struct noting to = { map, m - c->meant + 1 };
+		char *path AUTO_FREE = mem_format("%s%s", mount, m->cgroup);
 
-		error = cgroup_walk(path, note_processes, &to);
+		if (!error)
+			error = cgroup_walk(path, note_processes, &to);
 	}
 	return error ? err_bpf(error, "cannot note the sockets of attached cgroups") : EXIT_DONE;
 }
@@ -318,9 +313,8 @@ static int look_at_experiments(struct check *c, size_t mount)
 
 	if (error)
 		return err_bpf(error, "cannot look for experiments");
-	for (int i = 0; i < list.n; i++) {
-		MEM_ADD(c->experiment, c->n_experiments) =
-			mem_copy(below_mount(list.at[i].path, mount));
+	for_each (e, list.at, list.n) {
+		MEM_ADD(c->experiment, c->n_experiments) = mem_copy(below_mount(e->path, mount));
 	}
 	return EXIT_DONE;
 }
@@ -335,10 +329,10 @@ static int look_at_cgroups(struct check *c, struct uses_bpf *program)
 	c->n_attached = attachments_list(&c->attached);
 	if (c->n_attached < 0)
 		ret = err_bpf(c->n_attached, "cannot look at the cgroups");
-	for (size_t i = 0; i < c->wanted.n_attached; i++)
-		add_meant(c, &c->wanted.attached[i], len, false);
-	for (int i = 0; i < c->n_attached; i++)
-		add_meant(c, &c->attached[i], len, true);
+	for_each (at, c->wanted.attached, c->wanted.n_attached)
+		add_meant(c, at, len, false);
+	for_each (at, c->attached, c->n_attached)
+		add_meant(c, at, len, true);
 	if (c->n_meant)
 		qsort(c->meant, c->n_meant, sizeof(*c->meant), by_length);
 	if (!ret && mount)
@@ -408,20 +402,20 @@ void check_free(struct check *c)
 	free(c->allowed);
 	attachments_free(c->attached, c->n_attached);
 	free(c->meant);
-	for (size_t i = 0; i < c->n_experiments; i++)
-		free(c->experiment[i]);
+	for_each (cgroup, c->experiment, c->n_experiments)
+		free(*cgroup);
 	free(c->experiment);
-	for (size_t i = 0; i < c->n_ns; i++) {
-		free(c->ns[i].name);
-		qdiscs_free(c->ns[i].device, c->ns[i].n_devices);
+	for_each (ns, c->ns, c->n_ns) {
+		free(ns->name);
+		qdiscs_free(ns->device, ns->n_devices);
 	}
 	free(c->ns);
-	for (size_t i = 0; i < c->n_uses; i++)
-		free(c->use[i].cgroup);
+	for_each (u, c->use, c->n_uses)
+		free(u->cgroup);
 	free(c->use);
-	for (size_t i = 0; i < c->n_findings; i++) {
-		free(c->finding[i].text);
-		free(c->finding[i].command);
+	for_each (f, c->finding, c->n_findings) {
+		free(f->text);
+		free(f->command);
 	}
 	free(c->finding);
 }

@@ -37,8 +37,7 @@ static size_t count_names(const struct check *c, const struct checked_netns *ns,
 	size_t n = 0;
 
 	*list = NULL;
-	for (size_t i = 0; i < c->n_uses; i++) {
-		const struct use *u = &c->use[i];
+	for_each (u, c->use, c->n_uses) {
 		size_t k = 0;
 
 		if (u->key.netns != ns->inode)
@@ -63,13 +62,13 @@ static char *append_counts(char *text, const struct check *c, const struct check
 	size_t n = count_names(c, ns, &list), shown = 0;
 	char part[64];
 
-	for (size_t i = 0; i < n; i++) {
-		if (!list[i].connections)
+	for_each (used, list, n) {
+		if (!used->connections)
 			continue;
 		if (shown++ == NAMES_SHOWN)
 			return mem_join(text, "", ", ...");
-		snprintf(part, sizeof(part), "%s %s%s %llu", shown == 1 ? ":" : ",", list[i].name,
-			 list[i].is_unloaded ? " (unloaded)" : "", list[i].connections);
+		snprintf(part, sizeof(part), "%s %s%s %llu", shown == 1 ? ":" : ",", used->name,
+			 used->is_unloaded ? " (unloaded)" : "", used->connections);
 		text = mem_join(text, "", part);
 	}
 	return text;
@@ -109,9 +108,7 @@ static void print_namespaces(const struct check *c)
 	size_t shown = 0, idle = 0, more = 0, unseen = 0;
 
 	puts("Network namespaces:");
-	for (size_t i = 0; i < c->n_ns; i++) {
-		const struct checked_netns *ns = &c->ns[i];
-
+	for_each (ns, c->ns, c->n_ns)
 		if (!ns->name)
 			unseen++;
 		else if (!ns->n && ns->inode != c->own && ns->inode != c->initial)
@@ -120,7 +117,6 @@ static void print_namespaces(const struct check *c)
 			print_netns(c, ns);
 		else
 			more++;
-	}
 	if (more)
 		printf("  %zu more with connections: -j lists them\n", more);
 	if (idle)
@@ -178,12 +174,9 @@ void check_print(const struct check *c)
 
 void check_add_devices(struct json *j, const struct device_qdisc *list, int n)
 {
-	json_open_array(j, "devices");
-	for (int i = 0; i < n; i++) {
-		const struct device_qdisc *q = &list[i];
-		char *advice = qdisc_advice(q);
+	json_objects (j, "devices", q, list, n) {
+		char *advice AUTO_FREE = qdisc_advice(q);
 
-		json_open_object(j, NULL);
 		json_add_string(j, "device", q->device);
 		json_add_string(j, "qdisc", q->kind);
 		json_add_string(j, "root", q->multi[0] ? q->multi : q->kind);
@@ -199,35 +192,27 @@ void check_add_devices(struct json *j, const struct device_qdisc *list, int n)
 		} else {
 			json_add_null(j, "fq");
 		}
-		json_close(j);
-		free(advice);
 	}
-	json_close(j);
 }
 
 static void add_netns(struct json *j, const struct check *c, const struct checked_netns *ns)
 {
-	struct name_count *list;
+	struct name_count *list AUTO_FREE = NULL;
 	size_t n = count_names(c, ns, &list);
 
-	json_open_object(j, NULL);
 	json_add_string(j, "netns", ns->name); /* null: it cannot be found from here */
 	json_add_int(j, "inode", ns->inode);
 	json_add_string(j, "container", ns->container[0] ? ns->container : NULL);
 	json_add_string(j, "default", ns->def);
 	json_add_bool(j, "default_unloaded", check_is_unloaded(c, ns->def_map_id));
 	json_add_int_if(j, "connections", ns->name, ns->n);
-	json_open_array(j, "uses");
-	for (size_t i = 0; i < n; i++) {
-		json_open_object(j, NULL);
-		json_add_string(j, "name", list[i].name);
-		json_add_int_if(j, "map_id", list[i].map_id, list[i].map_id);
-		json_add_bool(j, "unloaded", list[i].is_unloaded);
-		json_add_int(j, "connections", list[i].connections);
-		json_add_int(j, "listeners", list[i].listeners);
-		json_close(j);
+	json_objects (j, "uses", used, list, n) {
+		json_add_string(j, "name", used->name);
+		json_add_int_if(j, "map_id", used->map_id, used->map_id);
+		json_add_bool(j, "unloaded", used->is_unloaded);
+		json_add_int(j, "connections", used->connections);
+		json_add_int(j, "listeners", used->listeners);
 	}
-	json_close(j);
 	json_add_int(j, "paced_by_fq", ns->by_fq);
 	json_add_int(j, "paced_by_tcp", ns->by_tcp);
 	json_add_int(j, "acked_bytes", ns->bytes_acked);
@@ -238,22 +223,14 @@ static void add_netns(struct json *j, const struct check *c, const struct checke
 	json_add_int_if(j, "tcp_rmem_bytes", ns->rmem, ns->rmem);
 	json_add_int_if(j, "tcp_notsent_lowat_bytes", ns->lowat, ns->lowat);
 	check_add_devices(j, ns->device, ns->n_devices);
-	json_close(j);
-	free(list);
-}
-
-static void add_route(struct json *j, const struct machine_route *r)
-{
-	char prefix[ADDRESS_TEXT_LEN];
-
-	if (r)
-		format_prefix(prefix, sizeof(prefix), r->is.to.addr, r->is.to.len);
-	json_add_string(j, "route", r ? prefix : NULL);
 }
 
 static void add_finding(struct json *j, const struct finding *f)
 {
-	json_open_object(j, NULL);
+	char prefix[ADDRESS_TEXT_LEN];
+
+	if (f->route)
+		format_prefix(prefix, sizeof(prefix), f->route->is.to.addr, f->route->is.to.len);
 	json_add_string(j, "kind", finding_name(f->kind));
 	json_add_string(j, "netns", f->ns ? f->ns->name : NULL);
 	json_add_int_if(j, "inode", f->ns, f->ns ? f->ns->inode : 0);
@@ -262,32 +239,25 @@ static void add_finding(struct json *j, const struct finding *f)
 		json_add_string(j, "uses", f->used);
 		json_add_string(j, "meant", f->wanted);
 		json_add_string(j, "cgroup", f->cgroup);
-		add_route(j, f->route);
+		json_add_string(j, "route", f->route ? prefix : NULL);
 		json_add_int(j, "connections", f->connections);
 		json_add_int(j, "listeners", f->listeners);
 	}
 	json_add_string(j, "text", f->text);
 	json_add_string(j, "command", f->command);
-	json_close(j);
 }
 
 void check_add_json(struct json *j, const struct check *c)
 {
 	json_add_string(j, "file", c->file);
-	json_open_array(j, "in_namespaces");
-	for (size_t i = 0; i < c->n_ns; i++)
-		add_netns(j, c, &c->ns[i]);
-	json_close(j);
+	json_objects (j, "in_namespaces", ns, c->ns, c->n_ns)
+		add_netns(j, c, ns);
 	json_add_int(j, "sockets_not_counted", c->lost);
 	json_add_bool(j, "complete", !c->is_partial);
-	json_open_array(j, "off");
-	for (size_t i = 0; i < c->n_off; i++)
-		add_finding(j, &c->finding[i]);
-	json_close(j);
-	json_open_array(j, "also");
-	for (size_t i = c->n_off; i < c->n_findings; i++)
-		add_finding(j, &c->finding[i]);
-	json_close(j);
+	json_objects (j, "off", f, c->finding, c->n_off)
+		add_finding(j, f);
+	json_objects (j, "also", f, c->finding + c->n_off, c->n_findings - c->n_off)
+		add_finding(j, f);
 	if (c->file && !c->is_broken)
 		plan_add_json(j, &c->plan);
 }

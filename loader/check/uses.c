@@ -28,8 +28,8 @@ static bool is_meant(const struct check *c, const struct meant_at *at)
 
 static bool asks_for_device(const struct attachment *at)
 {
-	for (__u32 i = 0; i < at->n; i++)
-		if (at->term[i].kind == BBR_TERM_DEV)
+	for_each (term, at->term, at->n)
+		if (term->kind == BBR_TERM_DEV)
 			return true;
 	return false;
 }
@@ -54,12 +54,11 @@ static const struct meant_at *attachment_of(const struct check *c, const struct 
 {
 	const struct meant_at *found = NULL;
 
-	for (size_t i = 0; u->cgroup[0] && i < c->n_meant; i++) {
-		const struct meant_at *at = &c->meant[i];
+	for_each (at, c->meant, c->n_meant) {
 		size_t len = strlen(at->cgroup), best = found ? strlen(found->cgroup) : 0;
 
-		if (is_meant(c, at) && cgroup_is_within(u->cgroup, at->cgroup) && holds(at, u) &&
-		    (!found || len > best || (len == best && at->is->n)))
+		if (u->cgroup[0] && is_meant(c, at) && cgroup_is_within(u->cgroup, at->cgroup) &&
+		    holds(at, u) && (!found || len > best || (len == best && at->is->n)))
 			found = at;
 	}
 	return found;
@@ -88,9 +87,7 @@ static bool is_routed(const struct check *c, const struct machine_route *wanted)
 {
 	bool has = false;
 
-	for (size_t i = 0; i < c->found.n_routes; i++) {
-		const struct machine_route *r = &c->found.route[i];
-
+	for_each (r, c->found.route, c->found.n_routes) {
 		if (r->inode != wanted->inode || !route_prefix_equal(&r->is.to, &wanted->is.to))
 			continue;
 		if (strcmp(r->name, wanted->name))
@@ -102,7 +99,7 @@ static bool is_routed(const struct check *c, const struct machine_route *wanted)
 
 const char *default_meant(const struct check *c, const struct checked_netns *ns)
 {
-	const struct machine_default *def = machine_default(&c->wanted, ns->inode);
+	const struct default_of *def = machine_default(&c->wanted, ns->inode);
 
 	if (def)
 		return def->name;
@@ -111,8 +108,8 @@ const char *default_meant(const struct check *c, const struct checked_netns *ns)
 
 static bool is_in_experiment(const struct check *c, const struct use *u)
 {
-	for (size_t i = 0; u->cgroup[0] && i < c->n_experiments; i++)
-		if (cgroup_is_within(u->cgroup, c->experiment[i]))
+	for_each (cgroup, c->experiment, c->n_experiments)
+		if (u->cgroup[0] && cgroup_is_within(u->cgroup, *cgroup))
 			return true;
 	return false;
 }
@@ -188,8 +185,8 @@ static struct meant judge_use(const struct check *c, const struct checked_netns 
 /* Attached sockets must not be moved along with those of the namespace that use the same. */
 static bool is_attached_name(const struct check *c, const char *name)
 {
-	for (size_t i = 0; i < c->n_meant; i++)
-		if (!strcmp(c->meant[i].name, name))
+	for_each (at, c->meant, c->n_meant)
+		if (!strcmp(at->name, name))
 			return true;
 	return false;
 }
@@ -201,15 +198,13 @@ static struct finding *use_finding(struct check *c, const struct checked_netns *
 	const char *cgroup = at ? at->cgroup : is_attached_name(c, u->is.name) ? u->cgroup : NULL;
 	struct finding *f;
 
-	for (size_t i = 0; i < c->n_findings; i++) {
-		f = &c->finding[i];
-		if (f->kind == FINDING_USE && f->ns == ns && f->cause == m->cause &&
-		    f->route == m->route && f->at == at && !strcmp(f->used, u->is.name) &&
-		    !strcmp(f->wanted, m->name) &&
-		    (cgroup ? f->cgroup && !strcmp(f->cgroup, cgroup) : !f->cgroup))
-			return f;
-	}
-	f = finding_add(c, FINDING_USE, ns);
+	for_each (known, c->finding, c->n_findings)
+		if (known->kind == FINDING_USE && known->ns == ns && known->cause == m->cause &&
+		    known->route == m->route && known->at == at &&
+		    !strcmp(known->used, u->is.name) && !strcmp(known->wanted, m->name) &&
+		    (cgroup ? known->cgroup && !strcmp(known->cgroup, cgroup) : !known->cgroup))
+			return known;
+	f = finding_add(c, FINDING_USE, ns, NULL, NULL);
 	f->cause = m->cause;
 	f->first = u;
 	f->route = m->route;
@@ -222,11 +217,13 @@ static struct finding *use_finding(struct check *c, const struct checked_netns *
 
 static struct checked_netns *netns_of(const struct check *c, const struct use *u)
 {
-	for (size_t i = 0; i < c->n_ns; i++)
-		if (c->ns[i].inode == u->key.netns && c->ns[i].name)
-			return &c->ns[i];
+	for_each (ns, c->ns, c->n_ns)
+		if (ns->inode == u->key.netns && ns->name)
+			return ns;
 	return NULL;
 }
+
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 static void add_use(struct checked_netns *ns, const struct use *u)
 {
@@ -241,16 +238,14 @@ static void add_use(struct checked_netns *ns, const struct use *u)
 	ns->by_tcp += is->by_tcp;
 	ns->bytes_acked += is->bytes_acked;
 	ns->bytes_received += is->bytes_received;
-	ns->bdp_sent = is->bdp_sent > ns->bdp_sent ? is->bdp_sent : ns->bdp_sent;
-	ns->bdp_received =
-		is->bdp_received > ns->bdp_received ? is->bdp_received : ns->bdp_received;
-	ns->rate = is->rate > ns->rate ? is->rate : ns->rate;
+	ns->bdp_sent = MAX(ns->bdp_sent, is->bdp_sent);
+	ns->bdp_received = MAX(ns->bdp_received, is->bdp_received);
+	ns->rate = MAX(ns->rate, is->rate);
 }
 
 static void judge_each(struct check *c)
 {
-	for (size_t i = 0; i < c->n_uses; i++) {
-		const struct use *u = &c->use[i];
+	for_each (u, c->use, c->n_uses) {
 		struct checked_netns *ns = netns_of(c, u);
 		struct finding *f;
 		struct meant m;
@@ -283,9 +278,9 @@ static char *why(const struct check *c, const struct finding *f)
 {
 	switch (f->cause) {
 	case USE_UNLOADED:
-		return mem_format("this code was unloaded or replaced");
+		return mem_copy("this code was unloaded or replaced");
 	case USE_CHOSEN:
-		return mem_format("the application or another program chose it (setsockopt)");
+		return mem_copy("the application or another program chose it (setsockopt)");
 	case USE_BY_ROUTE:
 		return mem_format("their route has congctl %s", f->used);
 	case USE_OTHER_CGROUP:
@@ -328,9 +323,8 @@ static char *migrate_conditions(const struct attachment *at)
 {
 	char options[BBR_ATTACH_TERMS * 2 * ADDRESS_TEXT_LEN];
 
-	for (__u32 i = 0; i < at->n; i++)
-		if (at->term[i].is_not || at->term[i].kind == BBR_TERM_SRC ||
-		    at->term[i].kind == BBR_TERM_DEV)
+	for_each (term, at->term, at->n)
+		if (term->is_not || term->kind == BBR_TERM_SRC || term->kind == BBR_TERM_DEV)
 			return NULL;
 	terms_format(at->term, at->n, options, sizeof(options));
 	return mem_copy(options);
@@ -368,20 +362,19 @@ static char *use_command(const struct check *c, const struct finding *f)
 {
 	if (f->cause == USE_BY_ROUTE)
 		return route_command(c, f);
-	if (!check_loaded(c, f->wanted) &&
-	    (machine_instance(&c->wanted, f->wanted) || is_attached_name(c, f->wanted) ||
-	     !strcmp(f->used, f->wanted)))
-		return machine_instance(&c->wanted, f->wanted) ?
-			       mem_format("%s", apply_command(c)) :
-			       mem_format("bbrctl load --name %s", f->wanted);
+	if (check_loaded(c, f->wanted))
+		return migrate_command(c, f);
+	if (machine_instance(&c->wanted, f->wanted))
+		return apply_command(c);
+	if (is_attached_name(c, f->wanted) || !strcmp(f->used, f->wanted))
+		return mem_format("bbrctl load --name %s", f->wanted);
 	return migrate_command(c, f);
 }
 
 static void say_uses(struct check *c)
 {
-	for (size_t i = 0; i < c->n_findings; i++) {
-		struct finding *f = &c->finding[i];
-		char connections[64] = "", listeners[64] = "", *reason;
+	for_each (f, c->finding, c->n_findings) {
+		char connections[64] = "", listeners[64] = "", *reason AUTO_FREE = NULL;
 
 		if (f->kind != FINDING_USE)
 			continue;
@@ -397,7 +390,6 @@ static void say_uses(struct check *c)
 				     strcmp(f->used, f->wanted) ? ", not " : "",
 				     strcmp(f->used, f->wanted) ? f->wanted : "", reason);
 		f->command = use_command(c, f);
-		free(reason);
 	}
 }
 

@@ -40,8 +40,7 @@ struct carrying {
 
 static bool is_tuning(const struct step *s)
 {
-	return s->kind == STEP_PROFILE_ADD || s->kind == STEP_PROFILE_CHANGE ||
-	       s->kind == STEP_RULES || s->kind == STEP_PROFILE_DELETE;
+	return s->kind >= STEP_PROFILE_ADD && s->kind <= STEP_PROFILE_DELETE;
 }
 
 /*
@@ -54,11 +53,12 @@ static struct rule_list placed_rules(const struct machine_instance *from,
 {
 	struct rule_list rules = { mem_new(from->rules.n, sizeof(*rules.rule)), from->rules.n };
 
-	for (__u32 i = 0; i < rules.n; i++) {
-		const char *name = machine_rule_profile(from, &from->rules.rule[i]);
+	for_each (rule, rules.rule, rules.n) {
+		const char *name;
 
-		rules.rule[i] = from->rules.rule[i];
-		rules.rule[i].profile =
+		*rule = from->rules.rule[rule - rules.rule];
+		name = machine_rule_profile(from, rule);
+		rule->profile =
 			change ? tuning_changed_profile(change, name) : profile_find(map, name);
 	}
 	return rules;
@@ -69,18 +69,15 @@ static int fill_maps(const struct object *obj, const struct machine_instance *wa
 		     struct profile_map *map)
 {
 	struct rule_list rules AUTO(rule_list_free) = {};
-	int ret = EXIT_DONE, place = 1;
+	int ret, place = 1;
 
-	for (size_t i = 0; !ret && i < wanted->profiles.n; i++) {
-		const struct profile_definition *def = &wanted->profiles.def[i];
-
+	for_each (def, wanted->profiles.def, wanted->profiles.n) {
 		ret = profile_check_known(map, &def->params);
-		if (!ret)
-			profile_init(map, strcmp(def->name, BBR_PROFILE_DEFAULT) ? place++ : 0,
-				     def->name, &def->params);
+		if (ret)
+			return ret;
+		profile_init(map, strcmp(def->name, BBR_PROFILE_DEFAULT) ? place++ : 0, def->name,
+			     &def->params);
 	}
-	if (ret)
-		return ret;
 	rules = placed_rules(wanted, map, NULL);
 	return rule_list_write_map(object_map(obj->bpf, BBR_MAP_RULES), &rules);
 }
@@ -102,11 +99,11 @@ static int prepare_code(const struct step *s, struct work *w)
 {
 	int ret, error = 0;
 
-	if (!s->found && congestion_control_exists(s->name)) {
-		err("%s: the kernel already has another congestion control of this name", s->name);
-		remedy("give the instance another name in the file");
-		return EXIT_REFUSED;
-	}
+	if (!s->found && congestion_control_exists(s->name))
+		return err_refused(
+			"%s: the kernel already has another congestion control of this name\n"
+			"give the instance another name in the file",
+			s->name);
 	ret = object_open(NULL, s->wanted->algorithm, &w->obj);
 	if (!ret)
 		ret = object_load(&w->obj);
@@ -127,18 +124,13 @@ static int prepare_code(const struct step *s, struct work *w)
 	return EXIT_DONE;
 }
 
-static int open_place(const struct attachment *at, int *cgroup)
-{
-	*cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *cgroup < 0 ? err_bpf(errno, at->place) : EXIT_DONE;
-}
-
 static int prepare_attachment(const struct attachment *at, struct work *w)
 {
-	int error, ret = open_place(at, &w->cgroup);
+	int error;
 
-	if (ret)
-		return ret;
+	w->cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (w->cgroup < 0)
+		return err_bpf(errno, at->place);
 	w->prog = attach_program_load(at);
 	if (w->prog < 0)
 		return EXIT_REFUSED;
@@ -208,9 +200,9 @@ static void release(struct work *w)
 
 	if (w->obj.bpf)
 		object_close(&w->obj);
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	for_each (fd, fds, sizeof(fds) / sizeof(fds[0]))
+		if (*fd >= 0)
+			close(*fd);
 }
 
 /* Refuses an instance without room for every profile that the plan adds to it. */
@@ -220,8 +212,8 @@ static int check_places(const struct plan *plan, const struct machine_instance *
 	char name[BBR_PROFILE_NAME_LEN];
 	int error, missing = 0;
 
-	for (size_t i = 0; i < plan->n; i++)
-		missing += plan->step[i].kind == STEP_PROFILE_ADD && plan->step[i].found == inst;
+	for_each (s, plan->step, plan->n)
+		missing += s->kind == STEP_PROFILE_ADD && s->found == inst;
 	if (!missing)
 		return EXIT_DONE;
 	error = profile_connections(&inst->map, connections);
@@ -233,10 +225,10 @@ static int check_places(const struct plan *plan, const struct machine_instance *
 	}
 	if (missing <= 0)
 		return EXIT_DONE;
-	err("%s: %d more profiles than there are free places", inst->name, missing);
-	remedy("delete some of the instance's profiles first: bbrctl profile list --name %s",
-	       inst->name);
-	return EXIT_REFUSED;
+	return err_refused(
+		"%s: %d more profiles than there are free places\n"
+		"delete some of the instance's profiles first: bbrctl profile list --name %s",
+		inst->name, missing, inst->name);
 }
 
 static int prepare_rules(const struct step *s, struct tuning_change *change)
@@ -272,19 +264,17 @@ static int prepare_instance(const struct plan *plan, const struct machine_instan
 	int ret = tuning_change_open(&inst->loaded, &inst->map, change);
 
 	for (int rules = 0; rules < 2; rules++)
-		for (size_t i = 0; !ret && i < plan->n; i++) {
-			const struct step *s = &plan->step[i];
-
-			if (s->found == inst && is_tuning(s) && (s->kind == STEP_RULES) == rules)
+		for_each (s, plan->step, plan->n)
+			if (!ret && s->found == inst && is_tuning(s) &&
+			    (s->kind == STEP_RULES) == rules)
 				ret = prepare_tuning_step(s, change);
-		}
 	return ret;
 }
 
 static bool has_tuning(const struct plan *plan, const struct machine_instance *inst)
 {
-	for (size_t i = 0; i < plan->n; i++)
-		if (is_tuning(&plan->step[i]) && plan->step[i].found == inst)
+	for_each (s, plan->step, plan->n)
+		if (is_tuning(s) && s->found == inst)
 			return true;
 	return false;
 }
@@ -302,10 +292,9 @@ static int prepare_tuning(struct carrying *c)
 	error = profile_wait();
 	if (error)
 		return err_bpf(error, "cannot prepare the profiles");
-	for (size_t i = 0; !ret && i < c->found->n_instances; i++)
-		if (has_tuning(c->plan, &c->found->instance[i]))
-			ret = prepare_instance(c->plan, &c->found->instance[i],
-					       &c->tuning[c->n_tuning++]);
+	for_each (inst, c->found->instance, c->found->n_instances)
+		if (!ret && has_tuning(c->plan, inst))
+			ret = prepare_instance(c->plan, inst, &c->tuning[c->n_tuning++]);
 	return ret;
 }
 
@@ -326,8 +315,7 @@ static int switch_tuning_back(struct carrying *c)
 static int put_default(const struct step *s, const char *name, const char *previous,
 		       bool is_applied)
 {
-	const struct machine_default *def =
-		s->default_wanted ? s->default_wanted : s->default_found;
+	const struct default_of *def = s->default_wanted ? s->default_wanted : s->default_found;
 	struct instance inst;
 	int ret = instance_get(s->name, &inst);
 
@@ -362,16 +350,13 @@ static int carry_out(struct carrying *c, size_t i)
 	struct work *w = &c->work[i];
 	unsigned int map_id;
 
+	if (is_tuning(s))
+		return i == c->first_tuning ? switch_tuning(c) : EXIT_DONE;
 	switch (s->kind) {
 	case STEP_LOAD:
 		return object_register(w->obj.bpf, s->name, &map_id);
 	case STEP_REPLACE:
 		return replace_code(c, s, w);
-	case STEP_PROFILE_ADD:
-	case STEP_PROFILE_CHANGE:
-	case STEP_RULES:
-	case STEP_PROFILE_DELETE:
-		return i == c->first_tuning ? switch_tuning(c) : EXIT_DONE;
 	case STEP_DEFAULT:
 		return put_default(s, s->name, s->previous, true);
 	case STEP_ATTACH:
@@ -410,7 +395,7 @@ static int undo_replace(const struct step *s, struct work *w)
 
 static int undo_default(const struct step *s, const struct machine *found)
 {
-	const struct machine_default *def = s->default_found;
+	const struct default_of *def = s->default_found;
 	const struct machine_note *note = def ? machine_note(found, s->name, def->inode) : NULL;
 
 	/* If the old default is not known, put_default() falls back to cubic or reno. */
@@ -423,16 +408,13 @@ static int undo(struct carrying *c, size_t i)
 	const struct step *s = &c->plan->step[i];
 	struct work *w = &c->work[i];
 
+	if (is_tuning(s))
+		return i == c->first_tuning ? switch_tuning_back(c) : EXIT_DONE;
 	switch (s->kind) {
 	case STEP_LOAD:
 		return undo_load(s);
 	case STEP_REPLACE:
 		return undo_replace(s, w);
-	case STEP_PROFILE_ADD:
-	case STEP_PROFILE_CHANGE:
-	case STEP_RULES:
-	case STEP_PROFILE_DELETE:
-		return i == c->first_tuning ? switch_tuning_back(c) : EXIT_DONE;
 	case STEP_DEFAULT:
 	case STEP_DEFAULT_BACK:
 		return undo_default(s, c->found);
@@ -479,9 +461,9 @@ int plan_carry_out(struct plan *plan, const struct machine *found)
 	int ret = EXIT_DONE;
 	size_t n = 0;
 
-	for (size_t i = 0; !ret && i < found->n_instances; i++)
-		if (found->instance[i].is_open)
-			ret = check_places(plan, &found->instance[i]);
+	for_each (inst, found->instance, found->n_instances)
+		if (!ret && inst->is_open)
+			ret = check_places(plan, inst);
 	while (!ret && n < plan->n) {
 		ret = prepare(&plan->step[n], &c.work[n]);
 		n++;
@@ -508,12 +490,12 @@ static int take_over_instance(const struct machine *wanted, const struct instanc
 	int error = applied_mark_instance(inst);
 	struct instance marked = *inst;
 
-	for (size_t i = 0; !error && i < wanted->n_defaults; i++) {
-		if (strcmp(wanted->def[i].name, inst->name))
+	for_each (def, wanted->def, wanted->n_defaults) {
+		if (error || strcmp(def->name, inst->name))
 			continue;
 		if (!marked.applied_id && instance_find(inst->name, &marked))
 			return EXIT_REFUSED;
-		error = applied_note_default(&marked, wanted->def[i].inode, true);
+		error = applied_note_default(&marked, def->inode, true);
 	}
 	return error ? err_bpf(error, inst->name) : EXIT_DONE;
 }
@@ -547,14 +529,13 @@ int machine_take_over(const struct machine *wanted, const struct machine *found)
 
 	if (n < 0)
 		return err_bpf(n, "cannot list instances");
-	for (int i = 0; !ret && i < n; i++)
-		if (machine_instance(wanted, list[i].name))
-			ret = take_over_instance(wanted, &list[i]);
-	for (size_t i = 0; !ret && i < found->n_attached; i++) {
-		const struct attachment *at = &found->attached[i],
-					*same = machine_attachment(wanted, at->path);
+	for_each (inst, list, n)
+		if (!ret && machine_instance(wanted, inst->name))
+			ret = take_over_instance(wanted, inst);
+	for_each (at, found->attached, found->n_attached) {
+		const struct attachment *same = machine_attachment(wanted, at->path);
 
-		if (!at->is_applied && same && attachment_equal(same, at))
+		if (!ret && !at->is_applied && same && attachment_equal(same, at))
 			ret = take_over_attachment(at, same);
 	}
 	return ret ? ret : routes_take_over(wanted, found);

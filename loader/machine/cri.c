@@ -396,8 +396,8 @@ int cri_read_labels(const char *const *sockets, struct pod *list, int n)
 					   strerror(-fd));
 		return ask(fd, *sockets, list, n);
 	}
-	err("cannot read the labels of pods: no container runtime with CRI runs here");
-	remedy("it is looked for at %s and the like; select the pods by NAMESPACE/NAME",
-	       cri_sockets[0]);
-	return EXIT_REFUSED;
+	return err_refused(
+		"cannot read the labels of pods: no container runtime with CRI runs here\n"
+		"it is looked for at %s and the like; select the pods by NAMESPACE/NAME",
+		cri_sockets[0]);
 }

@@ -29,7 +29,7 @@ struct machine_instance *machine_add_instance(struct machine *m, const char *nam
 
 void machine_add_default(struct machine *m, const char *netns, __u32 inode, const char *name)
 {
-	struct machine_default *def = grow(&m->def, &m->n_defaults, sizeof(*m->def));
+	struct default_of *def = grow(&m->def, &m->n_defaults, sizeof(*m->def));
 
 	def->netns = mem_copy(netns);
 	def->inode = inode;
@@ -69,12 +69,6 @@ struct machine_pods *machine_add_pods(struct machine *m, const char *which, cons
 	return p;
 }
 
-static void free_route(struct machine_route *r)
-{
-	free(r->netns);
-	route_free(&r->is);
-}
-
 static void free_instance(struct machine_instance *inst)
 {
 	profile_definitions_free(&inst->profiles);
@@ -82,104 +76,103 @@ static void free_instance(struct machine_instance *inst)
 	profile_map_close(&inst->map);
 }
 
+static void free_default(struct default_of *def)
+{
+	free(def->netns);
+}
+
+static void free_route(struct machine_route *r)
+{
+	free(r->netns);
+	route_free(&r->is);
+}
+
+static void free_pods(struct machine_pods *p)
+{
+	free(p->which);
+}
+
+/* Keeps what belongs to the instance `only` in a list of the machine; NULL: nothing. */
+#define KEEP(list, n, only, free_one)                         \
+	do {                                                  \
+		size_t kept = 0;                              \
+                                                              \
+		for_each (one, list, n)                       \
+			if (only && !strcmp(one->name, only)) \
+				(list)[kept++] = *one;        \
+			else                                  \
+				free_one(one);                \
+		n = kept;                                     \
+	} while (0)
+
+void machine_narrow(struct machine *m, const char *name)
+{
+	KEEP(m->instance, m->n_instances, name, free_instance);
+	KEEP(m->def, m->n_defaults, name, free_default);
+	KEEP(m->attached, m->n_attached, name, attachment_free);
+	KEEP(m->route, m->n_routes, name, free_route);
+	KEEP(m->pods, m->n_pods, name, free_pods);
+}
+
 void machine_free(struct machine *m)
 {
-	for (size_t i = 0; i < m->n_instances; i++)
-		free_instance(&m->instance[i]);
+	machine_narrow(m, NULL);
 	free(m->instance);
-	for (size_t i = 0; i < m->n_defaults; i++)
-		free(m->def[i].netns);
 	free(m->def);
 	free(m->note);
-	attachments_free(m->attached, m->n_attached);
-	for (size_t i = 0; i < m->n_routes; i++)
-		free_route(&m->route[i]);
+	free(m->attached);
 	free(m->route);
-	for (size_t i = 0; i < m->n_pods; i++)
-		free(m->pods[i].which);
 	free(m->pods);
 	*m = (struct machine){};
 }
 
 struct machine_instance *machine_instance(const struct machine *m, const char *name)
 {
-	for (size_t i = 0; i < m->n_instances; i++)
-		if (!strcmp(m->instance[i].name, name))
-			return &m->instance[i];
+	for_each (inst, m->instance, m->n_instances)
+		if (!strcmp(inst->name, name))
+			return inst;
 	return NULL;
 }
 
-const struct machine_default *machine_default(const struct machine *m, __u32 inode)
+const struct default_of *machine_default(const struct machine *m, __u32 inode)
 {
-	for (size_t i = 0; i < m->n_defaults; i++)
-		if (m->def[i].inode == inode)
-			return &m->def[i];
+	for_each (def, m->def, m->n_defaults)
+		if (def->inode == inode)
+			return def;
 	return NULL;
 }
 
 const struct attachment *machine_attachment(const struct machine *m, const char *path)
 {
-	for (size_t i = 0; i < m->n_attached; i++)
-		if (!strcmp(m->attached[i].path, path))
-			return &m->attached[i];
+	for_each (at, m->attached, m->n_attached)
+		if (!strcmp(at->path, path))
+			return at;
 	return NULL;
 }
 
 const struct machine_note *machine_note(const struct machine *m, const char *name, __u32 inode)
 {
-	for (size_t i = 0; i < m->n_notes; i++)
-		if (m->note[i].inode == inode && !strcmp(m->note[i].name, name))
-			return &m->note[i];
+	for_each (note, m->note, m->n_notes)
+		if (note->inode == inode && !strcmp(note->name, name))
+			return note;
 	return NULL;
 }
 
 const struct machine_route *machine_route(const struct machine *m, __u32 inode,
 					  const struct route_prefix *to)
 {
-	for (size_t i = 0; i < m->n_routes; i++)
-		if (m->route[i].inode == inode && route_prefix_equal(&m->route[i].is.to, to))
-			return &m->route[i];
+	for_each (r, m->route, m->n_routes)
+		if (r->inode == inode && route_prefix_equal(&r->is.to, to))
+			return r;
 	return NULL;
 }
 
-void machine_narrow(struct machine *m, const char *name)
+bool machine_leads_to(const struct machine *m, __u32 inode, const struct route_prefix *to)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->n_instances; i++)
-		if (strcmp(m->instance[i].name, name))
-			free_instance(&m->instance[i]);
-		else
-			m->instance[n++] = m->instance[i];
-	m->n_instances = n;
-	n = 0;
-	for (size_t i = 0; i < m->n_defaults; i++)
-		if (strcmp(m->def[i].name, name))
-			free(m->def[i].netns);
-		else
-			m->def[n++] = m->def[i];
-	m->n_defaults = n;
-	n = 0;
-	for (size_t i = 0; i < m->n_attached; i++)
-		if (strcmp(m->attached[i].name, name))
-			attachment_free(&m->attached[i]);
-		else
-			m->attached[n++] = m->attached[i];
-	m->n_attached = n;
-	n = 0;
-	for (size_t i = 0; i < m->n_routes; i++)
-		if (strcmp(m->route[i].name, name))
-			free_route(&m->route[i]);
-		else
-			m->route[n++] = m->route[i];
-	m->n_routes = n;
-	n = 0;
-	for (size_t i = 0; i < m->n_pods; i++)
-		if (strcmp(m->pods[i].name, name))
-			free(m->pods[i].which);
-		else
-			m->pods[n++] = m->pods[i];
-	m->n_pods = n;
+	for_each (r, m->route, m->n_routes)
+		if (r->inode == inode && route_prefix_has(to, &r->is.to))
+			return true;
+	return false;
 }
 
 const char *machine_rule_profile(const struct machine_instance *inst, const struct bbr_rule *rule)

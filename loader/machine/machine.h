@@ -43,13 +43,6 @@ struct machine_instance {
 	struct profile_map map;
 };
 
-/* The default of a network namespace, a congestion control of any kind. */
-struct machine_default {
-	char *netns; /* as --netns takes it */
-	__u32 inode;
-	char name[BBR_NAME_LEN];
-};
-
 /*
  * bbrctl made an instance the default of a namespace. Before, that was `previous`; "": not known.
  */
@@ -90,7 +83,7 @@ struct machine_pods {
 struct machine {
 	struct machine_instance *instance;
 	size_t n_instances;
-	struct machine_default *def; /* wanted: of instances; found: of all namespaces */
+	struct default_of *def; /* wanted: of instances; found: of all namespaces */
 	size_t n_defaults;
 	struct machine_note *note; /* found */
 	size_t n_notes;
@@ -117,11 +110,14 @@ struct machine_route *machine_add_route(struct machine *m, const char *netns, __
 
 /* Each is NULL if there is none. */
 struct machine_instance *machine_instance(const struct machine *m, const char *name);
-const struct machine_default *machine_default(const struct machine *m, __u32 inode);
+const struct default_of *machine_default(const struct machine *m, __u32 inode);
 const struct attachment *machine_attachment(const struct machine *m, const char *path);
 const struct machine_note *machine_note(const struct machine *m, const char *name, __u32 inode);
 const struct machine_route *machine_route(const struct machine *m, __u32 inode,
 					  const struct route_prefix *to);
+
+/* True if a route to this prefix leads to one that the machine has in that namespace. */
+bool machine_leads_to(const struct machine *m, __u32 inode, const struct route_prefix *to);
 
 struct machine_pods *machine_add_pods(struct machine *m, const char *which, const char *name);
 
@@ -132,8 +128,8 @@ struct machine_pods *machine_add_pods(struct machine *m, const char *which, cons
  */
 int machine_pods_find(struct machine *m, const char *folder);
 
-/* Where the rules of line i, for pods, begin among its instance's: behind those of the lines before. */
-__u32 machine_pods_place(const struct machine *m, size_t i);
+/* Where the rules of a line for pods begin among its instance's: behind those of the lines before. */
+__u32 machine_pods_place(const struct machine *m, const struct machine_pods *of);
 
 /*
  * The rules that an instance should have while the file's lines for pods are followed: those found,

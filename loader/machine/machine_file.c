@@ -32,20 +32,18 @@ struct reader {
 
 static int begin_instance(struct reader *r, const char *name)
 {
-	if (r->m->is_tuning) {
-		err("[instance %s]: the sections before it belong to no instance", name);
-		remedy("begin the file with [instance NAME]");
-		return EXIT_USAGE;
-	}
+	if (r->m->is_tuning)
+		return err_usage("[instance %s]: the sections before it belong to no instance\n"
+				 "begin the file with [instance NAME]",
+				 name);
 	if (!instance_name_is_valid(name))
 		return err_usage("[instance %s]: a name has 1 to %d characters of A-Z a-z 0-9 _ .",
 				 name, BBR_NAME_LEN - 1);
 	r->inst = machine_instance(r->m, name);
-	if (r->inst && !strcmp(r->inst->file, r->path)) {
-		err("[instance %s]: appears twice", name);
-		remedy("put everything about it below one [instance %s]", name);
-		return EXIT_USAGE;
-	}
+	if (r->inst && !strcmp(r->inst->file, r->path))
+		return err_usage("[instance %s]: appears twice\n"
+				 "put everything about it below one [instance %s]",
+				 name, name);
 	if (!r->inst) {
 		r->inst = machine_add_instance(r->m, name);
 		r->inst->algorithm = r->inst->profiles.algorithm = algorithms[0];
@@ -145,19 +143,17 @@ static int take_algorithm(struct reader *r, const char *name)
 
 	if (!algorithm)
 		return err_usage("algorithm %s: this bbrctl does not know it", name);
-	if (r->inst->profiles.n && algorithm != r->inst->algorithm) {
-		err("algorithm %s: the profiles above it are for %s", name,
-		    r->inst->algorithm->name);
-		remedy("make it the first line of the instance");
-		return EXIT_USAGE;
-	}
+	if (r->inst->profiles.n && algorithm != r->inst->algorithm)
+		return err_usage("algorithm %s: the profiles above it are for %s\n"
+				 "make it the first line of the instance",
+				 name, r->inst->algorithm->name);
 	r->inst->algorithm = r->inst->profiles.algorithm = algorithm;
 	return EXIT_DONE;
 }
 
 static int take_default(struct reader *r, const char *netns)
 {
-	const struct machine_default *other;
+	const struct default_of *other;
 	__u32 inode;
 	int ret = netns_inode("default_in", netns, &inode);
 
@@ -168,9 +164,9 @@ static int take_default(struct reader *r, const char *netns)
 		machine_add_default(r->m, netns, inode, r->inst->name);
 		return EXIT_DONE;
 	}
-	err("default_in %s: this namespace already has the default %s", netns, other->name);
-	remedy("name each namespace in only one line default_in");
-	return EXIT_USAGE;
+	return err_usage("default_in %s: this namespace already has the default %s\n"
+			 "name each namespace in only one line default_in",
+			 netns, other->name);
 }
 
 /* The file speaks for the cgroup whenever it is there, so the program is attached above it. */
@@ -185,11 +181,10 @@ static int take_attachment(struct reader *r, const char *path, const struct bbr_
 		return ret;
 	full = mem_format("%s%s%s", place, *below ? "/" : "", below);
 	other = machine_attachment(r->m, full);
-	if (other) {
-		err("attach %s: this cgroup already has %s", path, other->name);
-		remedy("name each cgroup in only one line attach");
-		return EXIT_USAGE;
-	}
+	if (other)
+		return err_usage("attach %s: this cgroup already has %s\n"
+				 "name each cgroup in only one line attach",
+				 path, other->name);
 	at = machine_add_attachment(r->m, full, r->inst->name);
 	free(at->place);
 	at->place = mem_copy(place);
@@ -238,10 +233,11 @@ static int take_property(struct reader *r, const char *key, const char *value)
 						 take_attached_some(r, value);
 	if (!strcmp(key, "route"))
 		return machine_take_route(r->m, r->inst->name, value);
-	err("%s: [instance %s] cannot have this line", key, r->inst->name);
-	remedy("write algorithm, default_in, attach or route here, and parameters below the "
-	       "[NAME] of their profile");
-	return EXIT_USAGE;
+	return err_usage(
+		"%s: [instance %s] cannot have this line\n"
+		"write algorithm, default_in, attach or route here, and parameters below the "
+		"[NAME] of their profile",
+		key, r->inst->name);
 }
 
 static int take_line(void *user, const char *section, const char *key, const char *value)
@@ -404,9 +400,9 @@ int machine_file_read(const char *path, const char *name, struct machine *m)
 		ret = finish(m, path, name);
 	if (ret || !name || m->n_instances)
 		return ret;
-	err("%s: has no [instance %s]", path, name);
-	remedy("leave --name out to use the whole file");
-	return EXIT_USAGE;
+	return err_usage("%s: has no [instance %s]\n"
+			 "leave --name out to use the whole file",
+			 path, name);
 }
 
 int machine_text_read(const char *text, const char *path, const char *name, struct machine *m)

@@ -105,7 +105,6 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 
 int machine_kernel_read(const char *only, const struct machine *wanted, struct machine *m)
 {
-	struct default_of *defaults;
 	struct instance *list AUTO_FREE = NULL;
 	int ret = EXIT_DONE, n = instance_list(&list);
 
@@ -119,10 +118,8 @@ int machine_kernel_read(const char *only, const struct machine *wanted, struct m
 	}
 	if (ret)
 		return ret;
-	ret = defaults_list(&defaults, &n);
-	for (int i = 0; i < n; i++)
-		machine_add_default(m, defaults[i].netns, defaults[i].inode, defaults[i].name);
-	defaults_free(defaults, n);
+	ret = defaults_list(&m->def, &n);
+	m->n_defaults = n;
 	if (ret)
 		return ret;
 	n = attachments_list(&m->attached);

@@ -6,13 +6,13 @@
 #include "cli/err.h"
 #include "machine/machine.h"
 
-__u32 machine_pods_place(const struct machine *m, size_t i)
+__u32 machine_pods_place(const struct machine *m, const struct machine_pods *of)
 {
-	__u32 place = m->pods[i].before;
+	__u32 place = of->before;
 
-	for (size_t k = 0; k < i; k++)
-		if (m->pods[k].is_rule && !strcmp(m->pods[k].name, m->pods[i].name))
-			place += m->pods[k].n;
+	for_each (p, m->pods, of - m->pods)
+		if (p->is_rule && !strcmp(p->name, of->name))
+			place += p->n;
 	return place;
 }
 
@@ -20,8 +20,8 @@ size_t machine_pods_attached(const struct machine *m)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->n_pods; i++)
-		n += m->pods[i].is_rule ? 0 : m->pods[i].n;
+	for_each (p, m->pods, m->n_pods)
+		n += p->is_rule ? 0 : p->n;
 	return n;
 }
 
@@ -34,15 +34,14 @@ static void forget(struct machine *m)
 		if (p->is_rule)
 			for (; p->n; p->n--)
 				rule_list_remove(&machine_instance(m, p->name)->rules,
-						 machine_pods_place(m, i));
+						 machine_pods_place(m, p));
 		for (; p->n; p->n--)
 			attachment_free(&m->attached[--m->n_attached]);
 	}
 }
 
-static int add_rule(struct machine *m, size_t i, const struct pod *pod)
+static int add_rule(struct machine *m, struct machine_pods *p, const struct pod *pod)
 {
-	struct machine_pods *p = &m->pods[i];
 	struct rule_list *rules = &machine_instance(m, p->name)->rules;
 	struct bbr_rule rule = p->rule;
 
@@ -51,13 +50,12 @@ static int add_rule(struct machine *m, size_t i, const struct pod *pod)
 		return EXIT_REFUSED;
 	if (rule_list_find(rules, &rule) >= 0)
 		return EXIT_DONE;
-	return rule_list_insert(rules, machine_pods_place(m, i) + p->n++, &rule);
+	return rule_list_insert(rules, machine_pods_place(m, p) + p->n++, &rule);
 }
 
 /* The program is the pod's own: it ends with the pod, whose cgroup never comes again. */
-static int add_attachment(struct machine *m, size_t i, const struct pod *pod)
+static int add_attachment(struct machine *m, struct machine_pods *p, const struct pod *pod)
 {
-	struct machine_pods *p = &m->pods[i];
 	struct attachment *at;
 
 	if (machine_attachment(m, pod->path))
@@ -75,13 +73,13 @@ static int read_labels(struct machine *m, struct pod *list, int n)
 	int ret;
 
 	m->lacks_labels = false;
-	for (size_t i = 0; i < m->n_pods; i++)
-		wants |= pod_selector_has_labels(m->pods[i].which);
+	for_each (p, m->pods, m->n_pods)
+		wants |= pod_selector_has_labels(p->which);
 	if (!wants || !n)
 		return EXIT_DONE;
 	ret = cri_read_labels(cri_sockets, list, n);
-	for (int k = 0; k < n; k++)
-		m->lacks_labels |= !list[k].has_labels;
+	for_each (pod, list, n)
+		m->lacks_labels |= !pod->has_labels;
 	return ret;
 }
 
@@ -95,13 +93,10 @@ int machine_pods_find(struct machine *m, const char *folder)
 	ret = read_labels(m, list, n);
 	if (!ret)
 		forget(m);
-	for (size_t i = 0; i < m->n_pods; i++)
-		for (int k = 0; !ret && k < n; k++) {
-			if (!pod_selected(m->pods[i].which, &list[k]))
-				continue;
-			ret = m->pods[i].is_rule ? add_rule(m, i, &list[k]) :
-						   add_attachment(m, i, &list[k]);
-		}
+	for_each (p, m->pods, m->n_pods)
+		for_each (pod, list, n)
+			if (!ret && pod_selected(p->which, pod))
+				ret = p->is_rule ? add_rule(m, p, pod) : add_attachment(m, p, pod);
 	pods_free(list, n);
 	return ret;
 }
@@ -173,10 +168,10 @@ int machine_pods_rules(const struct machine *m, const struct machine_instance *f
 	for (__u32 i = 0; !ret && i < found->rules.n; i++)
 		ret = rule_list_insert(rules, i, &found->rules.rule[i]);
 	*is_going |= drop_gone(rules);
-	for (size_t p = 0; p < m->n_pods; p++) {
-		if (!m->pods[p].is_rule || strcmp(m->pods[p].name, found->name))
+	for_each (p, m->pods, m->n_pods) {
+		if (!p->is_rule || strcmp(p->name, found->name))
 			continue;
-		for (__u32 i = 0; !ret && i < m->pods[p].n; i++)
+		for (__u32 i = 0; !ret && i < p->n; i++)
 			ret = add_followed(file, machine_pods_place(m, p) + i, found, rules);
 	}
 	return ret;

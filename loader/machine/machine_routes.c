@@ -20,9 +20,9 @@
 
 static int refuse_line(const char *value, const char *why)
 {
-	err("route %s: %s", value, why);
-	remedy("write: route = PREFIX [--lock] [--netns N]");
-	return EXIT_USAGE;
+	return err_usage("route %s: %s\n"
+			 "write: route = PREFIX [--lock] [--netns N]",
+			 value, why);
 }
 
 static int add_wanted(struct machine *m, const char *name, const struct route *to,
@@ -36,11 +36,10 @@ static int add_wanted(struct machine *m, const char *name, const struct route *t
 	if (ret)
 		return ret;
 	other = machine_route(m, inode, &to->to);
-	if (other) {
-		err("route %s: this prefix already has %s", value, other->name);
-		remedy("name each prefix of a network namespace in only one line route");
-		return EXIT_USAGE;
-	}
+	if (other)
+		return err_usage("route %s: this prefix already has %s\n"
+				 "name each prefix of a network namespace in only one line route",
+				 value, other->name);
 	new = machine_add_route(m, netns, inode);
 	strcpy(new->name, name);
 	new->is = *to;
@@ -91,13 +90,9 @@ static bool is_of_interest(const struct route *r, void *data)
 {
 	const struct looking *l = data;
 
-	if (r->protocol == ROUTE_PROTOCOL || (r->congctl[0] && machine_instance(l->m, r->congctl)))
-		return true;
-	for (size_t i = 0; l->wanted && i < l->wanted->n_routes; i++)
-		if (l->wanted->route[i].inode == l->ns->inode &&
-		    route_prefix_has(&r->to, &l->wanted->route[i].is.to))
-			return true;
-	return false;
+	return r->protocol == ROUTE_PROTOCOL ||
+	       (r->congctl[0] && machine_instance(l->m, r->congctl)) ||
+	       (l->wanted && machine_leads_to(l->wanted, l->ns->inode, &r->to));
 }
 
 static int judge_found(const struct machine *m, struct machine_route *r)
@@ -210,10 +205,10 @@ static int check_unchanged(struct change *c)
 	struct route *list AUTO_FREE = NULL;
 	int n = routes_list(is_the_one, c, &list), error = n < 0 ? n : -EAGAIN;
 
-	for (int i = 0; i < n; i++) {
-		if (route_same(&list[i], c->is))
+	for_each (r, list, n) {
+		if (route_same(r, c->is))
 			error = 0;
-		route_free(&list[i]);
+		route_free(r);
 	}
 	return error;
 }
@@ -343,11 +338,10 @@ int routes_take_over(const struct machine *wanted, const struct machine *found)
 	static const struct route_note none;
 	int ret = EXIT_DONE;
 
-	for (size_t i = 0; !ret && i < found->n_routes; i++) {
-		const struct machine_route *r = &found->route[i],
-					   *same = machine_route(wanted, r->inode, &r->is.to);
+	for_each (r, found->route, found->n_routes) {
+		const struct machine_route *same = machine_route(wanted, r->inode, &r->is.to);
 
-		if (!r->is_applied && same && !strcmp(same->name, r->name))
+		if (!ret && !r->is_applied && same && !strcmp(same->name, r->name))
 			ret = write_note(r->name, r, &none);
 	}
 	return ret;
@@ -363,16 +357,16 @@ int machine_routes_back(const struct instance *inst, struct json *j)
 	ret = inst->applied_id ? machine_read_routes(NULL, &m) : EXIT_DONE;
 	if (j)
 		json_open_array(j, "routes");
-	for (size_t i = 0; !ret && i < m.n_routes; i++) {
+	for_each (r, m.route, m.n_routes) {
 		const struct step s = { .kind = STEP_ROUTE_BACK,
 					.name = inst->name,
-					.route_found = &m.route[i] };
+					.route_found = r };
 
-		if (!m.route[i].is_applied || strcmp(m.route[i].name, inst->name))
+		if (ret || !r->is_applied || strcmp(r->name, inst->name))
 			continue;
 		ret = route_back(&s);
 		if (!ret && j)
-			machine_add_route_json(j, &m.route[i]);
+			machine_add_route_json(j, r);
 		else if (!ret)
 			step_print(&s, true);
 	}

@@ -16,7 +16,7 @@
  * Of what the kernel has, only what bbrctl set. A default that others set, or that a namespace
  * began with, was not asked for.
  */
-static bool is_wanted_default(const struct machine *m, const struct machine_default *def,
+static bool is_wanted_default(const struct machine *m, const struct default_of *def,
 			      const char *name)
 {
 	return !strcmp(def->name, name) && (!m->is_found || machine_note(m, def->name, def->inode));
@@ -61,9 +61,9 @@ static const char *beginning(const struct bbr_term *terms, __u32 n)
 	char path[4096] = "/";
 	__u64 id = 0;
 
-	for (__u32 i = 0; path[0] && i < n; i++)
-		if (terms[i].kind == BBR_TERM_CGROUP) {
-			id = bbr_term_u64(&terms[i], 0);
+	for_each (term, terms, n)
+		if (path[0] && term->kind == BBR_TERM_CGROUP) {
+			id = bbr_term_u64(term, 0);
 			cgroup_path(id, path, sizeof(path));
 		}
 	if (path[0])
@@ -143,16 +143,14 @@ static void print_rules(FILE *out, const struct machine *m, const struct machine
 	bool are_rules = inst->rules.n || all;
 	__u32 i = 0;
 
-	for (size_t k = 0; k < m->n_pods; k++)
-		are_rules |= m->pods[k].is_rule && !strcmp(m->pods[k].name, inst->name);
+	for_each (p, m->pods, m->n_pods)
+		are_rules |= p->is_rule && !strcmp(p->name, inst->name);
 	if (are_rules)
 		fprintf(out, "%s[%s]\n", prefix, RULES_SECTION);
-	for (size_t k = 0; k < m->n_pods; k++) {
-		const struct machine_pods *p = &m->pods[k];
-
+	for_each (p, m->pods, m->n_pods) {
 		if (!p->is_rule || strcmp(p->name, inst->name))
 			continue;
-		while (i < machine_pods_place(m, k))
+		while (i < machine_pods_place(m, p))
 			machine_print_rule(out, inst, i++, &without_gone, prefix);
 		print_pods(out, inst, p, prefix);
 		i += p->n;
@@ -215,20 +213,20 @@ void machine_print(FILE *out, const struct machine *m, const struct machine_inst
 {
 	fprintf(out, "%s[instance %s]\n%salgorithm = %s\n", prefix, inst->name, prefix,
 		inst->algorithm->name);
-	for (size_t i = 0; i < m->n_defaults; i++)
-		if (is_wanted_default(m, &m->def[i], inst->name))
-			fprintf(out, "%sdefault_in = %s\n", prefix, text_shown(m->def[i].netns));
-	for (size_t i = 0; i < m->n_attached - machine_pods_attached(m); i++)
-		if (!strcmp(m->attached[i].name, inst->name))
-			machine_print_attachment(out, &m->attached[i], prefix);
-	for (size_t i = 0; i < m->n_pods; i++)
-		if (!m->pods[i].is_rule && !strcmp(m->pods[i].name, inst->name))
-			print_pods(out, inst, &m->pods[i], prefix);
-	for (size_t i = 0; i < m->n_routes; i++)
-		if (is_line(m, &m->route[i], inst->name))
-			machine_print_route(out, &m->route[i], prefix);
-	for (size_t i = 0; i < inst->profiles.n; i++)
-		print_profile(out, &inst->profiles.def[i], prefix, all);
+	for_each (def, m->def, m->n_defaults)
+		if (is_wanted_default(m, def, inst->name))
+			fprintf(out, "%sdefault_in = %s\n", prefix, text_shown(def->netns));
+	for_each (at, m->attached, m->n_attached - machine_pods_attached(m))
+		if (!strcmp(at->name, inst->name))
+			machine_print_attachment(out, at, prefix);
+	for_each (p, m->pods, m->n_pods)
+		if (!p->is_rule && !strcmp(p->name, inst->name))
+			print_pods(out, inst, p, prefix);
+	for_each (r, m->route, m->n_routes)
+		if (is_line(m, r, inst->name))
+			machine_print_route(out, r, prefix);
+	for_each (def, inst->profiles.def, inst->profiles.n)
+		print_profile(out, def, prefix, all);
 	if (all)
 		fprintf(out,
 			"%s\n%s; A new connection gets the profile of the first rule that "
@@ -244,49 +242,39 @@ void machine_add_json(struct json *j, const struct machine *m, const struct mach
 	json_add_string(j, "version", inst->version);
 	json_add_string(j, "algorithm", inst->algorithm->name);
 	json_open_array(j, "default_in");
-	for (size_t i = 0; i < m->n_defaults; i++)
-		if (is_wanted_default(m, &m->def[i], inst->name))
-			json_add_string(j, NULL, m->def[i].netns);
+	for_each (def, m->def, m->n_defaults)
+		if (is_wanted_default(m, def, inst->name))
+			json_add_string(j, NULL, def->netns);
 	json_close(j);
 	json_open_array(j, "attach");
-	for (size_t i = 0; i < m->n_attached; i++)
-		if (!strcmp(m->attached[i].name, inst->name))
-			json_add_string(j, NULL, m->attached[i].path);
+	for_each (at, m->attached, m->n_attached)
+		if (!strcmp(at->name, inst->name))
+			json_add_string(j, NULL, at->path);
 	json_close(j);
 	json_open_array(j, "attachments");
-	for (size_t i = 0; i < m->n_attached; i++)
-		if (!strcmp(m->attached[i].name, inst->name)) {
+	for_each (at, m->attached, m->n_attached)
+		if (!strcmp(at->name, inst->name)) {
 			json_open_object(j, NULL);
-			json_add_string(j, "cgroup", m->attached[i].path);
-			terms_add_json(j, m->attached[i].term, m->attached[i].n);
+			json_add_string(j, "cgroup", at->path);
+			terms_add_json(j, at->term, at->n);
 			json_close(j);
 		}
 	json_close(j);
 	json_open_array(j, "routes");
-	for (size_t i = 0; i < m->n_routes; i++)
-		if (is_line(m, &m->route[i], inst->name))
-			machine_add_route_json(j, &m->route[i]);
+	for_each (r, m->route, m->n_routes)
+		if (is_line(m, r, inst->name))
+			machine_add_route_json(j, r);
 	json_close(j);
-	json_open_array(j, "profiles");
-	for (size_t i = 0; i < inst->profiles.n; i++) {
-		const struct profile_definition *def = &inst->profiles.def[i];
-
-		json_open_object(j, NULL);
+	json_objects (j, "profiles", def, inst->profiles.def, inst->profiles.n) {
 		json_add_string(j, "profile", def->name);
 		json_open_object(j, "params");
 		param_for_each (param, def->params.algorithm)
 			param_add_json(j, param->key, param, &def->params);
 		json_close(j);
-		json_close(j);
 	}
-	json_close(j);
-	json_open_array(j, "rules");
-	for (__u32 i = 0; i < inst->rules.n; i++) {
-		json_open_object(j, NULL);
-		rule_add_json(j, &inst->rules.rule[i]);
-		json_add_string(j, "profile", machine_rule_profile(inst, &inst->rules.rule[i]));
-		json_close(j);
+	json_objects (j, "rules", rule, inst->rules.rule, inst->rules.n) {
+		rule_add_json(j, rule);
+		json_add_string(j, "profile", machine_rule_profile(inst, rule));
 	}
-	json_close(j);
 	json_close(j);
 }

@@ -66,10 +66,9 @@ static bool is_subject(const struct planning *p, const char *name)
 static void plan_tuning(struct planning *p, const struct machine_instance *wanted,
 			const struct machine_instance *found)
 {
-	for (size_t i = 0; i < wanted->profiles.n; i++) {
-		const struct profile_definition *new = &wanted->profiles.def[i],
-						*old = profile_definitions_find(&found->profiles,
-										new->name);
+	for_each (new, wanted->profiles.def, wanted->profiles.n) {
+		const struct profile_definition *old =
+			profile_definitions_find(&found->profiles, new->name);
 		struct step *step;
 
 		if (old && param_set_equal(&old->params, &new->params))
@@ -78,21 +77,17 @@ static void plan_tuning(struct planning *p, const struct machine_instance *wante
 		step->profile_wanted = new;
 		step->profile_found = old;
 	}
-	for (size_t i = 0; i < found->profiles.n; i++) {
-		const struct profile_definition *old = &found->profiles.def[i];
-
+	for_each (old, found->profiles.def, found->profiles.n)
 		if (!profile_definitions_find(&wanted->profiles, old->name))
 			add(p, STEP_PROFILE_DELETE, wanted->name)->profile_found = old;
-	}
 	if (!machine_same_rules(wanted, found))
 		add(p, STEP_RULES, wanted->name);
 }
 
 static void plan_instances(struct planning *p)
 {
-	for (size_t i = 0; i < p->wanted->n_instances; i++) {
-		const struct machine_instance *wanted = &p->wanted->instance[i],
-					      *found = machine_instance(p->found, wanted->name);
+	for_each (wanted, p->wanted->instance, p->wanted->n_instances) {
+		const struct machine_instance *found = machine_instance(p->found, wanted->name);
 
 		if (!found)
 			add(p, STEP_LOAD, wanted->name);
@@ -102,13 +97,10 @@ static void plan_instances(struct planning *p)
 		else
 			plan_tuning(p, wanted, found);
 	}
-	for (size_t i = 0; i < p->found->n_instances; i++) {
-		const struct machine_instance *found = &p->found->instance[i];
-
+	for_each (found, p->found->instance, p->found->n_instances)
 		if (found->is_ours && is_subject(p, found->name) &&
 		    !machine_instance(p->wanted, found->name))
 			add_removal(p, STEP_UNLOAD, found->name, found->is_applied);
-	}
 }
 
 /* The default before bbrctl made any instance the default, perhaps several one after the other. */
@@ -125,8 +117,8 @@ static const char *without_us(const struct machine *found, const char *name, __u
 	return name;
 }
 
-static void fill_default(struct planning *p, struct step *step,
-			 const struct machine_default *wanted, const struct machine_default *found)
+static void fill_default(struct planning *p, struct step *step, const struct default_of *wanted,
+			 const struct default_of *found)
 {
 	step->default_wanted = wanted;
 	step->default_found = found;
@@ -137,7 +129,7 @@ static void fill_default(struct planning *p, struct step *step,
 		step->previous[0] = 0;
 }
 
-static void plan_default_back(struct planning *p, const struct machine_default *found)
+static void plan_default_back(struct planning *p, const struct default_of *found)
 {
 	const struct machine_note *note = machine_note(p->found, found->name, found->inode);
 	bool is_applied;
@@ -150,27 +142,22 @@ static void plan_default_back(struct planning *p, const struct machine_default *
 
 static void plan_defaults(struct planning *p)
 {
-	for (size_t i = 0; i < p->wanted->n_defaults; i++) {
-		const struct machine_default *wanted = &p->wanted->def[i],
-					     *found = machine_default(p->found, wanted->inode);
+	for_each (wanted, p->wanted->def, p->wanted->n_defaults) {
+		const struct default_of *found = machine_default(p->found, wanted->inode);
 
 		if (!found || strcmp(found->name, wanted->name) ||
 		    !machine_note(p->found, found->name, found->inode))
 			fill_default(p, add(p, STEP_DEFAULT, wanted->name), wanted, found);
 	}
-	for (size_t i = 0; i < p->found->n_defaults; i++) {
-		const struct machine_default *found = &p->found->def[i];
-
+	for_each (found, p->found->def, p->found->n_defaults)
 		if (is_subject(p, found->name))
 			plan_default_back(p, found);
-	}
 }
 
 static void plan_attachments(struct planning *p)
 {
-	for (size_t i = 0; i < p->wanted->n_attached; i++) {
-		const struct attachment *wanted = &p->wanted->attached[i],
-					*found = machine_attachment(p->found, wanted->path);
+	for_each (wanted, p->wanted->attached, p->wanted->n_attached) {
+		const struct attachment *found = machine_attachment(p->found, wanted->path);
 		struct step *step;
 
 		if (found && attachment_equal(found, wanted))
@@ -179,14 +166,11 @@ static void plan_attachments(struct planning *p)
 		step->wanted_at = wanted;
 		step->found_at = found;
 	}
-	for (size_t i = 0; i < p->found->n_attached; i++) {
-		const struct attachment *found = &p->found->attached[i];
-
+	for_each (found, p->found->attached, p->found->n_attached)
 		if (is_subject(p, found->name) && !machine_attachment(p->wanted, found->path) &&
 		    !is_left(p, found->name))
 			add_removal(p, STEP_DETACH, found->name, found->is_applied)->found_at =
 				found;
-	}
 }
 
 /* The route that leads to a prefix without one of its own: the narrowest, not one that we made. */
@@ -195,15 +179,12 @@ static const struct machine_route *route_above(const struct machine *found,
 {
 	const struct machine_route *best = NULL;
 
-	for (size_t i = 0; i < found->n_routes; i++) {
-		const struct machine_route *r = &found->route[i];
-
+	for_each (r, found->route, found->n_routes)
 		if (r->inode == wanted->inode && r->is.protocol != ROUTE_PROTOCOL &&
 		    route_prefix_has(&r->is.to, &wanted->is.to) &&
 		    (!best || r->is.to.len > best->is.to.len ||
 		     (r->is.to.len == best->is.to.len && r->is.metric < best->is.metric)))
 			best = r;
-	}
 	return best;
 }
 
@@ -223,9 +204,11 @@ static bool is_as_wanted(const struct machine_route *found, const struct machine
 	return route_same(&found->is, &made);
 }
 
-static void fill_route(struct step *step, const struct machine_route *wanted,
-		       const struct machine_route *found, const struct machine_route *as)
+static void add_route(struct planning *p, const struct machine_route *wanted,
+		      const struct machine_route *found, const struct machine_route *as)
 {
+	struct step *step = add(p, STEP_ROUTE, wanted->name);
+
 	step->route_wanted = wanted;
 	step->route_found = found;
 	step->route_as = as;
@@ -236,9 +219,7 @@ static void plan_route(struct planning *p, const struct machine_route *w)
 	const struct machine_route *made = NULL, *above = route_above(p->found, w);
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->found->n_routes; i++) {
-		const struct machine_route *r = &p->found->route[i];
-
+	for_each (r, p->found->route, p->found->n_routes) {
 		if (r->inode != w->inode || !route_prefix_equal(&r->is.to, &w->is.to))
 			continue;
 		if (r->is.protocol == ROUTE_PROTOCOL) {
@@ -247,14 +228,14 @@ static void plan_route(struct planning *p, const struct machine_route *w)
 		}
 		n++;
 		if (!is_as_wanted(r, w, NULL))
-			fill_route(add(p, STEP_ROUTE, w->name), w, r, NULL);
+			add_route(p, w, r, NULL);
 	}
 	if (n && made) /* it has got a route of its own */
 		add(p, STEP_ROUTE_BACK, w->name)->route_found = made;
 	else if (!n && made && !is_as_wanted(made, w, above))
-		fill_route(add(p, STEP_ROUTE, w->name), w, made, above ? above : made);
+		add_route(p, w, made, above ? above : made);
 	else if (!n && !made && above)
-		fill_route(add(p, STEP_ROUTE, w->name), w, NULL, above);
+		add_route(p, w, NULL, above);
 	else if (!n && !made)
 		add_to(p, &p->plan->waiting, &p->plan->n_waiting, STEP_ROUTE, w->name)
 			->route_wanted = w;
@@ -262,26 +243,21 @@ static void plan_route(struct planning *p, const struct machine_route *w)
 
 static void plan_routes(struct planning *p)
 {
-	for (size_t i = 0; i < p->wanted->n_routes; i++)
-		plan_route(p, &p->wanted->route[i]);
-	for (size_t i = 0; i < p->found->n_routes; i++) {
-		const struct machine_route *r = &p->found->route[i];
-
+	for_each (w, p->wanted->route, p->wanted->n_routes)
+		plan_route(p, w);
+	for_each (r, p->found->route, p->found->n_routes)
 		if (r->is_applied && is_subject(p, r->name) && !is_left(p, r->name) &&
 		    !machine_route(p->wanted, r->inode, &r->is.to))
 			add(p, STEP_ROUTE_BACK, r->name[0] ? r->name : "(not loaded)")
 				->route_found = r;
-	}
 }
 
 static int depth(const char *path)
 {
 	int n = 0;
 
-	while ((path = strchr(path, '/'))) {
-		path++;
-		n++;
-	}
+	for (; *path; path++)
+		n += *path == '/';
 	return n;
 }
 
@@ -333,8 +309,8 @@ static bool differ_in_pods(const struct machine *wanted, const struct step *s)
 	__u32 i = 0, k = 0;
 	bool has_line = false;
 
-	for (size_t p = 0; p < wanted->n_pods; p++)
-		has_line |= wanted->pods[p].is_rule && !strcmp(wanted->pods[p].name, s->name);
+	for_each (p, wanted->pods, wanted->n_pods)
+		has_line |= p->is_rule && !strcmp(p->name, s->name);
 	if (!has_line)
 		return false;
 	for (;;) {

@@ -37,7 +37,7 @@ struct step {
 	const char *name; /* of the instance */
 	const struct machine_instance *wanted, *found; /* NULL: there is none */
 	const struct profile_definition *profile_wanted, *profile_found;
-	const struct machine_default *default_wanted, *default_found;
+	const struct default_of *default_wanted, *default_found;
 	/* The default without bbrctl, to note or to restore; "": unknown. */
 	char previous[BBR_NAME_LEN];
 	const struct attachment *wanted_at, *found_at;

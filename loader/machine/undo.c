@@ -140,8 +140,8 @@ static char *as_text(const struct machine *m, bool is_tuning)
 	size_t n;
 	FILE *out = mem_need(open_memstream(&text, &n));
 
-	for (size_t i = 0; i < m->n_instances; i++)
-		machine_print(out, m, &m->instance[i], "", false);
+	for_each (inst, m->instance, m->n_instances)
+		machine_print(out, m, inst, "", false);
 	mem_check(!fclose(out) && text);
 	line = is_tuning ? strchr(text, '\n') : NULL; /* without [instance NAME] */
 	if (line)
@@ -164,13 +164,13 @@ struct keeping {
 	struct machine before; /* its members are those of `found` */
 };
 
-static bool keeps_default(const struct keeping *k, const struct machine_default *def)
+static bool keeps_default(const struct keeping *k, const struct default_of *def)
 {
 	const struct machine_note *note = machine_note(k->found, def->name, def->inode);
 	bool is_kept = note && (note->is_applied || machine_default(k->wanted, def->inode));
 
-	for (size_t i = 0; note && i < k->plan->n; i++)
-		is_kept |= k->plan->step[i].default_found == def;
+	for_each (s, k->plan->step, k->plan->n)
+		is_kept |= note && s->default_found == def;
 	return is_kept;
 }
 
@@ -178,28 +178,20 @@ static bool keeps_attachment(const struct keeping *k, const struct attachment *a
 {
 	bool is_kept = at->is_applied || machine_attachment(k->wanted, at->path);
 
-	for (size_t i = 0; i < k->plan->n; i++)
-		is_kept |= k->plan->step[i].found_at == at;
+	for_each (s, k->plan->step, k->plan->n)
+		is_kept |= s->found_at == at;
 	return is_kept;
-}
-
-static bool keeps_route(const struct keeping *k, const struct machine_route *r)
-{
-	return r->is_applied || machine_route(k->wanted, r->inode, &r->is.to);
 }
 
 /* True if an instance is kept for what a namespace, a cgroup or a route has of it. */
 static bool is_in_use(const struct keeping *k, const char *name)
 {
-	for (size_t i = 0; i < k->plan->n; i++) {
-		const struct step *s = &k->plan->step[i];
-
+	for_each (s, k->plan->step, k->plan->n)
 		if ((s->default_found && !strcmp(s->default_found->name, name) &&
 		     machine_note(k->found, name, s->default_found->inode)) ||
 		    (s->found_at && !strcmp(s->found_at->name, name)) ||
 		    (s->route_found && !strcmp(s->route_found->name, name)))
 			return true;
-	}
 	return false;
 }
 
@@ -207,8 +199,8 @@ static bool keeps_instance(const struct keeping *k, const struct machine_instanc
 {
 	bool is_kept = inst->is_applied && (!k->only || !strcmp(k->only, inst->name));
 
-	for (size_t i = 0; i < k->plan->n; i++)
-		is_kept |= k->plan->step[i].found == inst;
+	for_each (s, k->plan->step, k->plan->n)
+		is_kept |= s->found == inst;
 	return is_kept || machine_instance(k->wanted, inst->name) || is_in_use(k, inst->name);
 }
 
@@ -223,28 +215,27 @@ static bool gather(struct keeping *k)
 	b->is_found = true;
 	b->note = k->found->note;
 	b->n_notes = k->found->n_notes;
-	for (size_t i = 0; i < k->found->n_instances; i++) {
-		const struct machine_instance *inst = &k->found->instance[i];
-
+	for_each (inst, k->found->instance, k->found->n_instances) {
 		if (!keeps_instance(k, inst))
 			continue;
 		if (!inst->is_open)
 			return false;
 		MEM_ADD(b->instance, b->n_instances) = *inst;
 	}
-	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_defaults; i++)
-		if (keeps_default(k, &k->found->def[i])) {
-			MEM_ADD(b->def, b->n_defaults) = k->found->def[i];
+	if (k->wanted->is_tuning)
+		return true;
+	for_each (def, k->found->def, k->found->n_defaults)
+		if (keeps_default(k, def)) {
+			MEM_ADD(b->def, b->n_defaults) = *def;
 		}
-	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_attached; i++)
-		if (keeps_attachment(k, &k->found->attached[i])) {
-			MEM_ADD(b->attached, b->n_attached) = k->found->attached[i];
+	for_each (at, k->found->attached, k->found->n_attached)
+		if (keeps_attachment(k, at)) {
+			MEM_ADD(b->attached, b->n_attached) = *at;
 		}
-	for (size_t i = 0; !k->wanted->is_tuning && i < k->found->n_routes; i++)
-		if (keeps_route(k, &k->found->route[i])) {
-			b->route = mem_grow(b->route, b->n_routes, sizeof(*b->route));
-			b->route[b->n_routes] = k->found->route[i];
-			b->route[b->n_routes++].is_applied = true; /* it will be */
+	for_each (r, k->found->route, k->found->n_routes)
+		if (r->is_applied || machine_route(k->wanted, r->inode, &r->is.to)) {
+			MEM_ADD(b->route, b->n_routes) = *r;
+			b->route[b->n_routes - 1].is_applied = true; /* it will be */
 		}
 	return true;
 }
@@ -254,18 +245,15 @@ static bool has_all(const struct machine *file, const struct machine *kept)
 {
 	bool has = true;
 
-	for (size_t i = 0; i < kept->n_instances; i++)
-		has &= !!machine_instance(file, kept->instance[i].name);
-	for (size_t i = 0; i < kept->n_defaults; i++)
-		has &= !machine_instance(kept, kept->def[i].name) ||
-		       machine_default(file, kept->def[i].inode);
-	for (size_t i = 0; i < kept->n_attached; i++)
-		has &= !machine_instance(kept, kept->attached[i].name) ||
-		       machine_attachment(file, kept->attached[i].path) ||
-		       cgroup_is_pod(kept->attached[i].path);
-	for (size_t i = 0; i < kept->n_routes; i++)
-		has &= !machine_instance(kept, kept->route[i].name) ||
-		       machine_route(file, kept->route[i].inode, &kept->route[i].is.to);
+	for_each (inst, kept->instance, kept->n_instances)
+		has &= !!machine_instance(file, inst->name);
+	for_each (def, kept->def, kept->n_defaults)
+		has &= !machine_instance(kept, def->name) || machine_default(file, def->inode);
+	for_each (at, kept->attached, kept->n_attached)
+		has &= !machine_instance(kept, at->name) || machine_attachment(file, at->path) ||
+		       cgroup_is_pod(at->path);
+	for_each (r, kept->route, kept->n_routes)
+		has &= !machine_instance(kept, r->name) || machine_route(file, r->inode, &r->is.to);
 	return has;
 }
 
@@ -282,17 +270,9 @@ static bool is_as_left(const struct undo *last, const struct keeping *k)
 	err_mute(false);
 	if (same)
 		plan_make(&left, k->found, k->only, false, &plan);
-	for (size_t i = 0; same && i < plan.n; i++)
-		same = step_is_followed(&left, &plan.step[i]);
+	for_each (s, plan.step, plan.n)
+		same &= step_is_followed(&left, s);
 	return same;
-}
-
-static bool has_other_than(enum step_kind kind, const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->n; i++)
-		if (plan->step[i].kind != kind)
-			return true;
-	return false;
 }
 
 /* Nothing changes, but another file may be what was applied last. */
@@ -310,14 +290,15 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 	       const struct plan *plan, struct undo *u)
 {
 	struct keeping k = { wanted, found, plan, last->only, {} };
-	bool can, is_lost, stays;
+	bool can, is_lost, stays, only_replaces = true;
 
 	if (!plan->n)
 		return make_of_no_change(last, wanted, u);
+	for_each (s, plan->step, plan->n)
+		only_replaces &= s->kind == STEP_REPLACE;
 	can = gather(&k);
 	is_lost = last->before && !k.before.n_instances;
-	stays = !last->is_undone && undo_is_after(last, wanted) &&
-		(is_lost || !has_other_than(STEP_REPLACE, plan));
+	stays = !last->is_undone && undo_is_after(last, wanted) && (is_lost || only_replaces);
 	*u = (struct undo){ .only = last->only };
 	if (!stays && !can)
 		err("bbrctl apply --undo will not undo this: it takes away what a file cannot "
@@ -367,9 +348,10 @@ void undo_write(const struct undo *u)
 	if (!error && u->before)
 		error = replace(folder, u);
 	if (error) {
-		err("%s: cannot be written: %s", undo_path(u->only),
+		err("%s: cannot be written: %s\n"
+		    "bbrctl apply --undo will not undo this apply",
+		    undo_path(u->only),
 		    error == EPERM ? "others may write there" : strerror(error));
-		remedy("bbrctl apply --undo will not undo this apply");
 	}
 	if (folder < 0)
 		return;

@@ -33,22 +33,23 @@ static bool only_looks(const struct options *opt)
 
 static void print_text(const struct applying *a)
 {
+	const char *prefix = a->opt->diff ? "; " : "";
+
 	if (a->opt->undo)
-		printf("%sthe state %s the last apply%s\n", a->opt->diff ? "; " : "",
+		printf("%sthe state %s the last apply%s\n", prefix,
 		       a->undo.is_undone ? "after" : "before", a->plan.n ? ":" : "");
-	for (size_t i = 0; i < a->plan.n; i++)
+	for_each (s, a->plan.step, a->plan.n)
 		if (a->opt->diff)
-			step_print_diff(&a->plan.step[i], &a->wanted, &a->found);
+			step_print_diff(s, &a->wanted, &a->found);
 		else
-			step_print(&a->plan.step[i], !a->opt->check);
-	for (size_t i = 0; i < a->plan.n_left; i++)
-		step_print_left(&a->plan.left[i], a->opt->diff ? "; " : "");
-	for (size_t i = 0; i < a->plan.n_waiting; i++)
-		step_print_waiting(&a->plan.waiting[i], a->opt->diff ? "; " : "");
-	for (size_t i = 0; i < a->wanted.n_pods; i++)
-		if (!a->wanted.pods[i].n)
-			printf("%s%s: no pod %s is here%s\n", a->opt->diff ? "; " : "",
-			       a->wanted.pods[i].name, text_shown(a->wanted.pods[i].which),
+			step_print(s, !a->opt->check);
+	for_each (s, a->plan.left, a->plan.n_left)
+		step_print_left(s, prefix);
+	for_each (s, a->plan.waiting, a->plan.n_waiting)
+		step_print_waiting(s, prefix);
+	for_each (p, a->wanted.pods, a->wanted.n_pods)
+		if (!p->n)
+			printf("%s%s: no pod %s is here%s\n", prefix, p->name, text_shown(p->which),
 			       a->opt->hold ? " yet" : " now");
 	if (!a->plan.n && !a->plan.n_waiting)
 		printf("nothing to change: the machine matches %s\n", text_shown(a->path));
@@ -65,15 +66,11 @@ static void print_json(const struct applying *a)
 	if (a->opt->undo)
 		json_add_string(&j, "state", a->undo.is_undone ? "after" : "before");
 	plan_add_json(&j, &a->plan);
-	json_open_array(&j, "pods");
-	for (size_t i = 0; i < a->wanted.n_pods; i++) {
-		json_open_object(&j, NULL);
-		json_add_string(&j, "name", a->wanted.pods[i].name);
-		json_add_string(&j, "pod", a->wanted.pods[i].which);
-		json_add_int(&j, "found", a->wanted.pods[i].n);
-		json_close(&j);
+	json_objects (&j, "pods", p, a->wanted.pods, a->wanted.n_pods) {
+		json_add_string(&j, "name", p->name);
+		json_add_string(&j, "pod", p->which);
+		json_add_int(&j, "found", p->n);
 	}
-	json_close(&j);
 	json_end(&j);
 }
 
@@ -87,24 +84,22 @@ static int renew_defaults(const struct machine *wanted, const struct instance *l
 	int ret = EXIT_DONE;
 	unsigned int times;
 
-	for (int i = 0; !ret && i < n; i++)
-		if (!list[i].registered && list[i].users && machine_instance(wanted, list[i].name))
-			ret = defaults_set_again(list[i].name, &times);
+	for_each (inst, list, n)
+		if (!ret && !inst->registered && inst->users &&
+		    machine_instance(wanted, inst->name))
+			ret = defaults_set_again(inst->name, &times);
 	return ret;
 }
 
 static void warn_of_slow_rates(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct step *s = &plan->step[i];
-
+	for_each (s, plan->step, plan->n)
 		if (s->profile_wanted)
 			param_warn(s->name, s->profile_found ? &s->profile_found->params : NULL,
 				   &s->profile_wanted->params);
 		else if (s->kind == STEP_LOAD || s->kind == STEP_REPLACE)
-			for (size_t k = 0; k < s->wanted->profiles.n; k++)
-				param_warn(s->name, NULL, &s->wanted->profiles.def[k].params);
-	}
+			for_each (def, s->wanted->profiles.def, s->wanted->profiles.n)
+				param_warn(s->name, NULL, &def->params);
 }
 
 /* What cannot be part of the plan: it is about what the plan has made. */
@@ -243,18 +238,19 @@ static void say_next_boot(const struct applying *a)
 		return; /* Nothing is applied at boot, or it has printed why not. */
 	if (!a->only && undo_is_after(&a->undo, &file)) {
 		err("%s: still has the undone change; bpf-bbr.service will not make it, not even "
-		    "at a boot, until the file changes",
+		    "at a boot, until the file changes\n"
+		    "bbrctl apply makes it; so does a second bbrctl apply --undo",
 		    machine_file_default);
-		remedy("bbrctl apply makes it; so does a second bbrctl apply --undo");
 		return;
 	}
 	if (a->only)
 		machine_narrow(&file, a->only);
 	if (steps_to_default(a->only, &file) <= 0)
 		return;
-	err("%s: asks for something else, which the next boot makes", machine_file_default);
-	remedy("change it: bbrctl apply --diff shows the differences, bbrctl save prints this "
-	       "state");
+	err("%s: asks for something else, which the next boot makes\n"
+	    "change it: bbrctl apply --diff shows the differences, bbrctl save prints this "
+	    "state",
+	    machine_file_default);
 }
 
 /* Restores the state before the last apply, or the second time the one after it. */
@@ -297,9 +293,9 @@ static int heed_undo(struct applying *a)
 		a->keeps = false;
 	if (!a->undo.is_undone || !undo_is_after(&a->undo, &a->wanted))
 		return EXIT_DONE;
-	err("%s: asks for what bbrctl apply --undo took back; the state before that is kept",
+	err("%s: asks for what bbrctl apply --undo took back; the state before that is kept\n"
+	    "change the file, or run bbrctl apply",
 	    a->path);
-	remedy("change the file, or run bbrctl apply");
 	machine_free(&a->wanted);
 	a->keeps = false;
 	return undo_machine(&a->undo, false, &a->wanted);
@@ -332,9 +328,9 @@ static int apply_as_asked(struct applying *a)
 	n = a->plan.n + a->plan.n_waiting;
 	if (ret || !opt->check || !n)
 		return ret;
-	err("%s: %zu difference%s", a->path, n, plural(n));
-	remedy("run bbrctl apply without --check to make these changes");
-	return EXIT_NOTHING;
+	return err_nothing("%s: %zu difference%s\n"
+			   "run bbrctl apply without --check to make these changes",
+			   a->path, n, plural(n));
 }
 
 /* At its end --hold removes what the file has, so the file must have whole instances. */

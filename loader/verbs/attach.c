@@ -70,12 +70,12 @@ static int find_attached(const char *path, struct attachment *found)
 	struct attachment *list AUTO_FREE = NULL;
 	int n = attachments_list(&list), is_found = 0;
 
-	for (int i = 0; i < n; i++)
-		if (!strcmp(list[i].path, path)) {
-			*found = list[i];
+	for_each (at, list, n)
+		if (!strcmp(at->path, path)) {
+			*found = *at;
 			is_found = 1;
 		} else {
-			attachment_free(&list[i]);
+			attachment_free(at);
 		}
 	return n < 0 ? n : is_found;
 }
@@ -101,8 +101,9 @@ static bool have_cgroup(const struct options *opt, const char *verb)
 {
 	if (opt->filter.cgroup && opt->filter.cgroup[0])
 		return true;
-	err("%s: --cgroup is missing", verb);
-	remedy("usage: bbrctl %s --cgroup PATH [--name NAME]", verb);
+	err("%s: --cgroup is missing\n"
+	    "usage: bbrctl %s --cgroup PATH [--name NAME]",
+	    verb, verb);
 	return false;
 }
 
@@ -116,68 +117,37 @@ static struct bbr_rule rule_of(__u64 cgroup)
  * Adds the rule as the first of all, so that no existing rule takes precedence. *added becomes true
  * unless it is there already: an attach was killed after it.
  */
-static int add_rule(const struct options *opt, __u64 cgroup, bool *added)
+static int add_rule(const struct options *opt, __u64 cgroup, struct tuning *t, bool *added)
 {
-	struct tuning t AUTO(tuning_close);
 	struct bbr_rule rule = rule_of(cgroup);
-	int index, place, ret = tuning_open(opt->name, true, &t);
+	int index, place, ret = tuning_open(opt->name, true, t);
 
 	if (ret)
 		return ret;
-	place = rule_list_find(&t.rules, &rule);
-	ret = profile_get(&t.profiles, opt->profile, &index);
+	place = rule_list_find(&t->rules, &rule);
+	ret = profile_get(&t->profiles, opt->profile, &index);
 	if (ret)
 		return ret;
 	rule.profile = index;
-	if (place > 0 || (!place && t.rules.rule[0].profile != rule.profile)) {
-		err("rule %d already covers this cgroup", place + 1);
-		remedy("attach without --profile, or delete the rule first: bbrctl rule delete");
-		return EXIT_REFUSED;
-	}
+	if (place > 0 || (!place && t->rules.rule[0].profile != rule.profile))
+		return err_refused(
+			"rule %d already covers this cgroup\n"
+			"attach without --profile, or delete the rule first: bbrctl rule delete",
+			place + 1);
 	if (!place)
 		return EXIT_DONE;
-	ret = rule_list_insert(&t.rules, 0, &rule);
+	ret = rule_list_insert(&t->rules, 0, &rule);
 	if (!ret)
-		ret = rule_list_write(&t.inst, &t.rules);
+		ret = rule_list_write(&t->inst, &t->rules);
 	*added = !ret;
 	return ret;
 }
 
-/*
- * Deletes the rule that --profile or the user made, of no use without the attachment. *deleted is
- * its place, or -1, and *rule what it was.
- */
-static int delete_rule(const struct instance *inst, __u64 cgroup, struct bbr_rule *rule,
-		       int *deleted)
+static int attach(const struct options *opt, int fd, const struct attachment *at)
 {
-	struct rule_list rules AUTO(rule_list_free) = {};
-	int ret = rule_list_read(inst, &rules);
-
-	*rule = rule_of(cgroup);
-	*deleted = ret ? -1 : rule_list_find(&rules, rule);
-	if (*deleted < 0)
-		return ret;
-	*rule = rules.rule[*deleted];
-	rule_list_remove(&rules, *deleted);
-	return rule_list_write(inst, &rules);
-}
-
-static int put_rule_back(const struct instance *inst, const struct bbr_rule *rule, int place)
-{
-	struct rule_list rules AUTO(rule_list_free) = {};
-	int ret = rule_list_read(inst, &rules);
-
-	if (!ret)
-		ret = rule_list_insert(&rules, place, rule);
-	return ret ? ret : rule_list_write(inst, &rules);
-}
-
-static int attach(const struct options *opt, const struct instance *inst, int fd,
-		  const struct attachment *at)
-{
-	int place, prog AUTO_CLOSE = -1, ret = refuse_if_attached(opt, at->path);
+	int prog AUTO_CLOSE = -1, ret = refuse_if_attached(opt, at->path);
+	struct tuning t AUTO(tuning_close) = {};
 	bool added = false;
-	struct bbr_rule rule;
 	__u64 id;
 
 	if (!ret && opt->profile)
@@ -188,11 +158,13 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
 	}
 	/* The rule comes before the program, so that the first connection finds it in place. */
 	if (!ret && opt->profile)
-		ret = add_rule(opt, id, &added);
+		ret = add_rule(opt, id, &t, &added);
 	if (!ret)
 		ret = attach_program(prog, fd, -1, at->place);
-	if (ret && added)
-		delete_rule(inst, id, &rule, &place);
+	if (ret && added) {
+		rule_list_remove(&t.rules, 0);
+		rule_list_write(&t.inst, &t.rules);
+	}
 	return ret;
 }
 
@@ -203,14 +175,13 @@ static int attach(const struct options *opt, const struct instance *inst, int fd
  */
 static void warn_of_experiments(const struct attachment *at, const struct experiment_list *list)
 {
-	for (int i = 0; i < list->n; i++) {
-		const char *of = list->at[i].config.name, *path = list->at[i].path;
-
-		if (!strcmp(at->path, path) || !strcmp(at->place, path))
-			err("%s: has no effect in the experiment %s until it stops", at->name, of);
-		else if (cgroup_is_within(at->place, path))
-			err("%s: new connections here leave the experiment %s", at->name, of);
-	}
+	for_each (e, list->at, list->n)
+		if (!strcmp(at->path, e->path) || !strcmp(at->place, e->path))
+			err("%s: has no effect in the experiment %s until it stops", at->name,
+			    e->config.name);
+		else if (cgroup_is_within(at->place, e->path))
+			err("%s: new connections here leave the experiment %s", at->name,
+			    e->config.name);
 }
 
 static int check_attach(const struct options *opt, const char *verb)
@@ -219,9 +190,8 @@ static int check_attach(const struct options *opt, const char *verb)
 		return EXIT_USAGE;
 	if (!opt->stay || !opt->profile)
 		return EXIT_DONE;
-	err("attach: --stay and --profile together: a rule ends with the cgroup");
-	remedy("leave one of them out");
-	return EXIT_USAGE;
+	return err_usage("attach: --stay and --profile together: a rule ends with the cgroup\n"
+			 "leave one of them out");
 }
 
 static int verb_attach(void *options, UNUSED int argc, char **argv)
@@ -248,7 +218,7 @@ static int verb_attach(void *options, UNUSED int argc, char **argv)
 		return ret;
 	at.n = rule_terms(&rule, at.term);
 	experiments_list(&experiments); /* now: without memory nothing has been done yet */
-	ret = attach(opt, &inst, fd, &at);
+	ret = attach(opt, fd, &at);
 	if (!ret) {
 		print_done(opt, &at, "attached to");
 		warn_of_experiments(&at, &experiments);
@@ -286,31 +256,40 @@ static int instance_with_rules(const char *name, struct instance **list, struct 
 	*inst = NULL;
 	if (n < 0)
 		return err_bpf(n, "cannot look for the cgroup's rule");
-	for (int i = 0; i < n; i++)
-		if (!strcmp((*list)[i].name, name) && (*list)[i].supported)
-			*inst = &(*list)[i];
+	for_each (one, *list, n)
+		if (!strcmp(one->name, name) && one->supported)
+			*inst = one;
 	return EXIT_DONE;
 }
 
 /*
- * The rule goes first: if this is killed between the two, another detach does the rest. A cgroup
- * that is not there has none.
+ * The rule that --profile or the user made goes first, of no use without the attachment: if this is
+ * killed between the two, another detach does the rest. A cgroup that is not there has none.
  */
 static int detach(const struct instance *inst, int prog, int fd, const struct attachment *at)
 {
-	bool has_rule = inst && !access(at->path, F_OK);
+	struct rule_list rules AUTO(rule_list_free) = {};
 	int place = -1, ret = EXIT_DONE;
-	struct bbr_rule rule;
-	__u64 id;
+	struct bbr_rule rule = {};
+	__u64 id = 0;
 
-	if (has_rule)
+	if (inst && !access(at->path, F_OK)) {
 		ret = cgroup_id("--cgroup", at->path, &id);
-	if (!ret && has_rule)
-		ret = delete_rule(inst, id, &rule, &place);
+		if (!ret)
+			ret = rule_list_read(inst, &rules);
+		rule = rule_of(id);
+		place = ret ? -1 : rule_list_find(&rules, &rule);
+	}
+	if (place >= 0) {
+		rule = rules.rule[place];
+		rule_list_remove(&rules, place);
+		ret = rule_list_write(inst, &rules);
+	}
 	if (ret)
 		return ret;
 	ret = detach_program(prog, fd, at->place);
-	if (ret && place >= 0 && put_rule_back(inst, &rule, place))
+	if (ret && place >= 0 &&
+	    (rule_list_insert(&rules, place, &rule) || rule_list_write(inst, &rules)))
 		err("rule %d is deleted, because it was for this cgroup", place + 1);
 	return ret;
 }

@@ -131,8 +131,8 @@ static void print_check(const struct utsname *uts, const struct surroundings *s)
 		     "    docker's --pid=host");
 	if (s->lockdown[0])
 		printf("  kernel lockdown: %s\n", s->lockdown);
-	for (int i = 0; i < s->n_qdiscs; i++)
-		print_device(&s->qdisc[i]);
+	for_each (q, s->qdisc, s->n_qdiscs)
+		print_device(q);
 }
 
 /* Each algorithm's object is loaded for a moment. */

@@ -80,13 +80,12 @@ static int watch_all(struct following *f)
 {
 	int ret = EXIT_DONE;
 
-	for (size_t i = 0; !ret && i < f->wanted->n_routes; i++) {
-		const struct machine_route *r = &f->wanted->route[i];
+	for_each (r, f->wanted->route, f->wanted->n_routes) {
 		size_t k = 0;
 
 		while (k < f->n && f->watch[k].inode != r->inode)
 			k++;
-		if (k < f->n)
+		if (ret || k < f->n)
 			continue;
 		f->watch = mem_grow(f->watch, f->n, sizeof(*f->watch));
 		ret = netns_visit(r->netns, watch_here, &f->watch[f->n]);
@@ -123,8 +122,8 @@ static int read_again(struct following *f)
 /* One for each instance that was found: it has the rules that it should have. */
 static void free_goals(struct machine_instance *goal, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		rule_list_free(&goal[i].rules);
+	for_each (inst, goal, n)
+		rule_list_free(&inst->rules);
 	free(goal);
 }
 
@@ -144,15 +143,12 @@ static void keep_followed_steps(struct following *f, const struct machine *wante
 				struct plan *plan)
 {
 	size_t n = 0;
-	struct step *s;
 
-	for (size_t i = 0; i < plan->n; i++) {
-		s = &plan->step[i];
+	for_each (s, plan->step, plan->n)
 		if (s->found && s->kind == STEP_RULES ?
 			    follow_rules(f, wanted, s, &goal[s->found - found->instance]) :
 			    step_is_followed(wanted, s))
 			plan->step[n++] = *s;
-	}
 	plan->n = n;
 }
 
@@ -166,9 +162,8 @@ static void note_change(struct following *f, const struct plan *plan)
 {
 	bool is_of_routes = false;
 
-	for (size_t i = 0; i < plan->n; i++)
-		is_of_routes |=
-			plan->step[i].kind == STEP_ROUTE || plan->step[i].kind == STEP_ROUTE_BACK;
+	for_each (s, plan->step, plan->n)
+		is_of_routes |= s->kind == STEP_ROUTE || s->kind == STEP_ROUTE_BACK;
 	if (!is_of_routes)
 		return;
 	f->pause_ms = is_calm(f) ? PAUSE_MS : 2 * f->pause_ms;
@@ -185,9 +180,10 @@ static void print_followed(const struct following *f, const struct plan *plan)
 		json_begin(&j, stdout);
 		plan_add_json(&j, plan);
 		json_end(&j);
+	} else {
+		for_each (s, plan->step, plan->n)
+			step_print(s, true);
 	}
-	for (size_t i = 0; !f->opt->json && i < plan->n; i++)
-		step_print(&plan->step[i], true);
 	fflush(stdout);
 }
 
@@ -270,11 +266,7 @@ static bool may_matter(const struct route *r, void *data)
 {
 	const struct matching *m = data;
 
-	for (size_t i = 0; i < m->wanted->n_routes; i++)
-		if (m->wanted->route[i].inode == m->inode &&
-		    route_prefix_has(&r->to, &m->wanted->route[i].is.to))
-			return true;
-	return r->protocol == ROUTE_PROTOCOL;
+	return machine_leads_to(m->wanted, m->inode, &r->to) || r->protocol == ROUTE_PROTOCOL;
 }
 
 /* Reads the events of all namespaces. True if one may matter. */
@@ -282,10 +274,10 @@ static bool read_routes(const struct following *f)
 {
 	bool matters = false;
 
-	for (size_t i = 0; i < f->n; i++) {
-		struct matching m = { f->wanted, f->watch[i].inode };
+	for_each (w, f->watch, f->n) {
+		struct matching m = { f->wanted, w->inode };
 
-		matters |= routes_changed(f->watch[i].fd, may_matter, &m);
+		matters |= routes_changed(w->fd, may_matter, &m);
 	}
 	return matters;
 }

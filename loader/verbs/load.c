@@ -76,8 +76,9 @@ static int report(const struct options *opt, unsigned int map_id)
 			return ret;
 		}
 	} else if (!map_id && !again) {
-		err("%s: is already loaded", opt->name);
-		remedy("change it with bbrctl set, or load one under another name with --name");
+		err("%s: is already loaded\n"
+		    "change it with bbrctl set, or load one under another name with --name",
+		    opt->name);
 		ret = EXIT_NOTHING;
 	}
 	if (opt->json && (map_id || again || !ret))
@@ -123,18 +124,16 @@ static int load(const struct options *opt, const struct object *obj, const struc
  */
 static int check_algorithm(const struct options *opt, const struct object *obj)
 {
-	if (opt->algorithm && strcmp(opt->algorithm, obj->abi.algorithm)) {
-		err("%s: its algorithm is %s, not %s", obj->file, obj->abi.algorithm,
-		    opt->algorithm);
-		remedy("leave --algorithm out, or --object");
-		return EXIT_USAGE;
-	}
+	if (opt->algorithm && strcmp(opt->algorithm, obj->abi.algorithm))
+		return err_usage("%s: its algorithm is %s, not %s\n"
+				 "leave --algorithm out, or --object",
+				 obj->file, obj->abi.algorithm, opt->algorithm);
 	if (obj->algorithm || (!opt->set.n && !opt->profile))
 		return EXIT_DONE;
-	err("%s: bbrctl does not know algorithm %s or its parameters", obj->file,
-	    obj->abi.algorithm);
-	remedy("load it without --set and --profile, or with the bbrctl that it was built with");
-	return EXIT_USAGE;
+	return err_usage(
+		"%s: bbrctl does not know algorithm %s or its parameters\n"
+		"load it without --set and --profile, or with the bbrctl that it was built with",
+		obj->file, obj->abi.algorithm);
 }
 
 /* True if its default profile has these parameters. */
@@ -189,27 +188,26 @@ static int load_once(const struct options *opt, const struct object *obj, const 
 		missing = find_missing(opt, obj, p, &inst);
 	if (ret || !missing)
 		return ret ? ret : report(opt, 0);
-	err("%s: is already loaded, %s (map id %u)", opt->name, missing, loaded);
-	remedy("change it with bbrctl set or upgrade, or load one under another name with --name");
-	return EXIT_NOTHING;
+	return err_nothing(
+		"%s: is already loaded, %s (map id %u)\n"
+		"change it with bbrctl set or upgrade, or load one under another name with --name",
+		opt->name, missing, loaded);
 }
 
 static int check_name(const struct options *opt, const struct object *obj)
 {
 	const struct algorithm *owner = instance_name_owner(opt->name);
 
-	if (!opt->name_given && !obj->algorithm) {
-		err("%s: bbrctl does not know algorithm %s, so its instance has no default name",
-		    obj->file, obj->abi.algorithm);
-		remedy("give it a name: --name NAME");
-		return EXIT_USAGE;
-	}
+	if (!opt->name_given && !obj->algorithm)
+		return err_usage("%s: bbrctl does not know algorithm %s, so its instance has no "
+				 "default name\n"
+				 "give it a name: --name NAME",
+				 obj->file, obj->abi.algorithm);
 	if (!owner || owner == obj->algorithm)
 		return EXIT_DONE;
-	err("%s: its algorithm is %s, but only instances of %s may have the name %s", obj->file,
-	    obj->abi.algorithm, owner->name, opt->name);
-	remedy("give it another name: --name NAME");
-	return EXIT_USAGE;
+	return err_usage("%s: its algorithm is %s, but only instances of %s may have the name %s\n"
+			 "give it another name: --name NAME",
+			 obj->file, obj->abi.algorithm, owner->name, opt->name);
 }
 
 static int load_object(struct options *opt, const struct object *obj)
@@ -222,11 +220,10 @@ static int load_object(struct options *opt, const struct object *obj)
 		ret = profile_params(obj->algorithm, opt->profile, opt->set.n, opt->set.arg, &p);
 	if (ret)
 		return ret;
-	if (opt->ecn && object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)) {
-		err("%s: algorithm %s does not support ECN", obj->file, obj->abi.algorithm);
-		remedy("leave --ecn out, or choose another --algorithm");
-		return EXIT_USAGE;
-	}
+	if (opt->ecn && object_set_flags(obj->bpf, TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN))
+		return err_usage("%s: algorithm %s does not support ECN\n"
+				 "leave --ecn out, or choose another --algorithm",
+				 obj->file, obj->abi.algorithm);
 	if (!opt->name_given && obj->algorithm) {
 		snprintf(name, sizeof(name), "%s%s", obj->algorithm->instance,
 			 object_flags(obj->bpf) & TCP_CONG_NEEDS_ECN ? INSTANCE_ECN_SUFFIX : "");
@@ -243,12 +240,11 @@ static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
 	struct object obj AUTO(object_close) = {};
 	int ret = EXIT_DONE;
 
-	if (opt->netns && !opt->make_default) {
-		err("load: --netns needs --default: it names the namespace where the instance "
-		    "becomes the default");
-		remedy("the instance itself is available in all network namespaces");
-		return EXIT_USAGE;
-	}
+	if (opt->netns && !opt->make_default)
+		return err_usage(
+			"load: --netns needs --default: it names the namespace where the instance "
+			"becomes the default\n"
+			"the instance itself is available in all network namespaces");
 	if (!opt->object)
 		ret = algorithm_option(opt, &algorithm);
 	if (!ret)

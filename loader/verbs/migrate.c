@@ -10,9 +10,9 @@
 
 static int refuse(const char *why)
 {
-	err("migrate: %s", why);
-	remedy("usage: bbrctl migrate --from CC --to CC [--dst PREFIX] [--dport N] ...");
-	return EXIT_USAGE;
+	return err_usage("migrate: %s\n"
+			 "usage: bbrctl migrate --from CC --to CC [--dst PREFIX] [--dport N] ...",
+			 why);
 }
 
 static int take_names(const struct options *opt, struct migrate_config *config)

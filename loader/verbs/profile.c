@@ -43,20 +43,19 @@ static int add(const struct options *opt, const char *name, const struct param_s
 {
 	int error, ret;
 
-	if (profile_find(&t->profiles, name) >= 0) {
-		err("%s: the instance already has a profile with this name", name);
-		remedy("change it: bbrctl set --profile %s KEY=VALUE...", name);
-		return EXIT_NOTHING;
-	}
+	if (profile_find(&t->profiles, name) >= 0)
+		return err_nothing("%s: the instance already has a profile with this name\n"
+				   "change it: bbrctl set --profile %s KEY=VALUE...",
+				   name, name);
 	ret = profile_check_known(&t->profiles, p);
 	if (ret)
 		return ret;
 	error = profile_add(&t->profiles, name, p);
-	if (error == -ENOSPC) {
-		err("%s: the instance has %d profiles, the maximum", name, BBR_PROFILES);
-		remedy("delete one; its place becomes free when its last connection closes");
-		return EXIT_REFUSED;
-	}
+	if (error == -ENOSPC)
+		return err_refused(
+			"%s: the instance has %d profiles, the maximum\n"
+			"delete one; its place becomes free when its last connection closes",
+			name, BBR_PROFILES);
 	if (error < 0)
 		return err_bpf(error, "cannot write the profile");
 	print_change(opt, name, "added", p);
@@ -134,20 +133,18 @@ static int delete(const struct options *opt, const char *name, struct tuning *t)
 	ret = profile_get(&t->profiles, name, &index);
 	if (ret)
 		return ret;
-	if (!index) {
-		err("%s: cannot be deleted: connections without a rule use it", name);
-		remedy("set it back to the defaults: bbrctl reset");
-		return EXIT_REFUSED;
-	}
+	if (!index)
+		return err_refused("%s: cannot be deleted: connections without a rule use it\n"
+				   "set it back to the defaults: bbrctl reset",
+				   name);
 	ret = arms_refuse_use(opt->name, name);
 	if (ret)
 		return ret;
 	n = rule_list_count(&t->rules, index);
-	if (n) {
-		err("%s: used by %u rule%s", name, n, plural(n));
-		remedy("delete them first; bbrctl rule list shows them");
-		return EXIT_REFUSED;
-	}
+	if (n)
+		return err_refused("%s: used by %u rule%s\n"
+				   "delete them first; bbrctl rule list shows them",
+				   name, n, plural(n));
 	profile_delete(&t->profiles, index);
 	print_change(opt, name, "deleted", NULL);
 	return EXIT_DONE;
@@ -172,95 +169,88 @@ static int verb_profile_show(void *options, UNUSED int argc, char **argv)
 	return VERB_OF(show).run(&show, 1, verb);
 }
 
-/* True if the list shows this place. A deleted profile stays while connections have it. */
-static bool is_listed(const char *name, long long connections)
+/* A profile of an instance, as the list shows it. */
+struct place {
+	char name[BBR_PROFILE_NAME_LEN];
+	int index, changed;
+	__u32 rules;
+	long long connections;
+};
+
+/* Fills the places that the list shows. A deleted profile stays while connections have it. */
+static int read_places(const struct tuning *t, struct place place[BBR_PROFILES], int *n)
 {
-	return name[0] || connections;
+	long long connections[BBR_PROFILES];
+	int error = profile_connections(&t->profiles, connections);
+	struct param_set p;
+
+	if (error)
+		return err_bpf(error, "cannot count the profiles' connections");
+	for (int i = 0; i < BBR_PROFILES; i++) {
+		struct place new = { .index = i, .connections = connections[i] };
+
+		profile_name(&t->profiles, i, new.name);
+		if (!new.name[0] && !new.connections)
+			continue;
+		profile_read(&t->profiles, i, &p);
+		new.changed = param_set_changed(&p);
+		new.rules = rule_list_count(&t->rules, i);
+		place[(*n)++] = new;
+	}
+	return EXIT_DONE;
 }
 
-static void list_json(const struct options *opt, const struct tuning *t,
-		      const long long connections[BBR_PROFILES],
+static void list_json(const struct options *opt, const struct place *place, int n,
 		      const struct profile_definitions *defs)
 {
-	char name[BBR_PROFILE_NAME_LEN];
-	struct param_set p;
 	struct json j;
 
 	json_begin_pretty(&j, stdout);
 	json_add_string(&j, "name", opt->name);
-	json_open_array(&j, "profiles");
-	for (int i = 0; t && i < BBR_PROFILES; i++) {
-		profile_name(&t->profiles, i, name);
-		if (!is_listed(name, connections[i]))
-			continue;
-		profile_read(&t->profiles, i, &p);
-		json_open_object(&j, NULL);
-		json_add_string(&j, "profile", name);
-		json_add_int(&j, "index", i);
-		json_add_int(&j, "params_changed", param_set_changed(&p));
-		json_add_int(&j, "rules", rule_list_count(&t->rules, i));
-		json_add_signed(&j, "connections", connections[i]);
-		json_close(&j);
+	json_objects (&j, "profiles", p, place, n) {
+		json_add_string(&j, "profile", p->name);
+		json_add_int(&j, "index", p->index);
+		json_add_int(&j, "params_changed", p->changed);
+		json_add_int(&j, "rules", p->rules);
+		json_add_signed(&j, "connections", p->connections);
 	}
-	json_close(&j);
-	json_open_array(&j, "known");
-	for (size_t i = 0; i < defs->n; i++) {
-		const struct profile_definition *def = &defs->def[i];
-
-		json_open_object(&j, NULL);
+	json_objects (&j, "known", def, defs->def, defs->n) {
 		json_add_string(&j, "profile", def->name);
 		json_add_string(&j, "origin", def->origin);
 		json_add_string(&j, "about", def->about);
 		json_add_string(&j, "needs", def->needs);
 		json_add_int(&j, "params_changed", param_set_changed(&def->params));
-		json_close(&j);
 	}
-	json_close(&j);
 	json_end(&j);
 }
 
-static void list_text(const struct tuning *t, const long long connections[BBR_PROFILES],
-		      const struct profile_definitions *defs)
+static void list_text(const struct place *place, int n, const struct profile_definitions *defs)
 {
-	char name[BBR_PROFILE_NAME_LEN];
-	struct param_set p;
-
-	if (t)
+	if (n)
 		printf("%-15s %5s %8s %6s %12s\n", "PROFILE", "INDEX", "CHANGED", "RULES",
 		       "CONNECTIONS");
-	for (int i = 0; t && i < BBR_PROFILES; i++) {
-		profile_name(&t->profiles, i, name);
-		if (!is_listed(name, connections[i]))
-			continue;
-		profile_read(&t->profiles, i, &p);
-		printf("%-15s %5d %8d %6u %12lld\n", name[0] ? name : "(deleted)", i,
-		       param_set_changed(&p), rule_list_count(&t->rules, i), connections[i]);
-	}
+	for_each (p, place, n)
+		printf("%-15s %5d %8d %6u %12lld\n", p->name[0] ? p->name : "(deleted)", p->index,
+		       p->changed, p->rules, p->connections);
 	printf("%-15s %s\n", "KNOWN", "ABOUT");
-	for (size_t i = 0; i < defs->n; i++) {
-		const struct profile_definition *def = &defs->def[i];
-
+	for_each (def, defs->def, defs->n)
 		printf("%-15s %s%s%s\n", def->name, def->about, def->needs[0] ? "; needs " : "",
 		       def->needs);
-	}
 }
 
 /* Lists what the instance has (t; NULL: none is loaded), then what it could have. */
 static int list(const struct options *opt, const struct tuning *t)
 {
 	struct profile_definitions defs AUTO(profile_definitions_free) = {};
-	long long connections[BBR_PROFILES];
-	int ret = profile_definitions_known(t ? t->inst.algorithm : algorithms[0], &defs), error;
+	struct place place[BBR_PROFILES];
+	int n = 0, ret = profile_definitions_known(t ? t->inst.algorithm : algorithms[0], &defs);
 
-	if (!ret && t) {
-		error = profile_connections(&t->profiles, connections);
-		if (error)
-			ret = err_bpf(error, "cannot count the profiles' connections");
-	}
+	if (!ret && t)
+		ret = read_places(t, place, &n);
 	if (!ret && opt->json)
-		list_json(opt, t, connections, &defs);
+		list_json(opt, place, n, &defs);
 	else if (!ret)
-		list_text(t, connections, &defs);
+		list_text(place, n, &defs);
 	return ret;
 }
 

@@ -57,11 +57,10 @@ static int parse_place(const char *option, const char *s, __u32 *place)
 
 	/* Test in this order: a number above BBR_MAX_RULES may not fit an integer. */
 	if (parse_number(s, &number) || number < 1 || number > BBR_MAX_RULES ||
-	    number != (__u32)number) {
-		err("%s %s: a rule's number is 1 to %d", option, s, BBR_MAX_RULES);
-		remedy("bbrctl rule list shows them");
-		return EXIT_USAGE;
-	}
+	    number != (__u32)number)
+		return err_usage("%s %s: a rule's number is 1 to %d\n"
+				 "bbrctl rule list shows them",
+				 option, s, BBR_MAX_RULES);
 	*place = number - 1;
 	return EXIT_DONE;
 }
@@ -70,9 +69,9 @@ static int check_place(const char *option, __u32 place, __u32 n)
 {
 	if (place < n)
 		return EXIT_DONE;
-	err("%s %u: no rule has this number", option, place + 1);
-	remedy("the instance has %u rule%s; bbrctl rule list shows them", n, plural(n));
-	return EXIT_NOTHING;
+	return err_nothing("%s %u: no rule has this number\n"
+			   "the instance has %u rule%s; bbrctl rule list shows them",
+			   option, place + 1, n, plural(n));
 }
 
 /* before: the index of the rule that follows; NULL: add it at the end. */
@@ -89,11 +88,10 @@ static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *be
 	if (before && (ret = check_place("--before", place, t->rules.n)))
 		return ret;
 	there = rule_list_find(&t->rules, rule);
-	if (there >= 0) {
-		err("rule %d has the same options", there + 1);
-		remedy("delete it first: bbrctl rule delete %d", there + 1);
-		return EXIT_NOTHING;
-	}
+	if (there >= 0)
+		return err_nothing("rule %d has the same options\n"
+				   "delete it first: bbrctl rule delete %d",
+				   there + 1, there + 1);
 	ret = rule_list_insert(&t->rules, place, rule);
 	if (!ret)
 		ret = rule_list_write(&t->inst, &t->rules);
@@ -110,11 +108,10 @@ static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
 	__u32 before;
 	int ret;
 
-	if (!opt->profile) {
-		err("rule add: --profile is missing");
-		remedy("add --profile PROFILE; bbrctl profile list shows the instance's profiles");
-		return EXIT_USAGE;
-	}
+	if (!opt->profile)
+		return err_usage(
+			"rule add: --profile is missing\n"
+			"add --profile PROFILE; bbrctl profile list shows the instance's profiles");
 	ret = rule_parse(&opt->filter, &rule);
 	if (!ret && opt->before)
 		ret = parse_place("--before", opt->before, &before);
@@ -132,11 +129,9 @@ static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct
 	if (is_numbered)
 		return check_place("rule", *place, rules->n);
 	found = rule_list_find(rules, like);
-	if (found < 0) {
-		err("no rule has exactly these options");
-		remedy("bbrctl rule list shows the rules");
-		return EXIT_NOTHING;
-	}
+	if (found < 0)
+		return err_nothing("no rule has exactly these options\n"
+				   "bbrctl rule list shows the rules");
 	*place = found;
 	return EXIT_DONE;
 }
@@ -150,12 +145,11 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 	__u32 place;
 	int ret;
 
-	if ((argc > 1) == is_described) {
-		err("rule delete: %s", is_described ? "a number or options, not both" :
-						      "a rule's number or its options are missing");
-		remedy("usage: bbrctl rule delete K, or with the options of rule add");
-		return EXIT_USAGE;
-	}
+	if ((argc > 1) == is_described)
+		return err_usage("rule delete: %s\n"
+				 "usage: bbrctl rule delete K, or with the options of rule add",
+				 is_described ? "a number or options, not both" :
+						"a rule's number or its options are missing");
 	ret = is_described ? rule_parse(&opt->filter, &like) : parse_place("rule", argv[1], &place);
 	if (!ret)
 		ret = open_tuning(opt, true, true, &t);
@@ -223,17 +217,12 @@ static int verb_rule_list(void *options, UNUSED int argc, UNUSED char **argv)
 	if (opt->json) {
 		json_begin_pretty(&j, stdout);
 		json_add_string(&j, "name", opt->name);
-		json_open_array(&j, "rules");
-		for (__u32 i = 0; i < t.rules.n; i++) {
-			json_open_object(&j, NULL);
-			add_rule(&j, &t, &t.rules.rule[i], i + 1);
-			json_close(&j);
-		}
-		json_close(&j);
+		json_objects (&j, "rules", rule, t.rules.rule, t.rules.n)
+			add_rule(&j, &t, rule, rule - t.rules.rule + 1);
 		json_end(&j);
 	} else {
-		for (__u32 i = 0; i < t.rules.n; i++)
-			print_rule(&t, &t.rules.rule[i], i + 1);
+		for_each (rule, t.rules.rule, t.rules.n)
+			print_rule(&t, rule, rule - t.rules.rule + 1);
 		printf("all others: --profile %s\n", BBR_PROFILE_DEFAULT);
 	}
 	return EXIT_DONE;
@@ -266,9 +255,7 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 		.cgroups = ids,
 	};
 	memcpy(test->addr, as_rule.dst, sizeof(test->addr));
-	for (__u32 i = 0; i < as_rule.n_more; i++) {
-		const struct bbr_term *term = &as_rule.more[i];
-
+	for_each (term, as_rule.more, as_rule.n_more) {
 		if (term->kind == BBR_TERM_SRC && term->len != 128)
 			return err_usage("rule test --src: expected an address, not a prefix");
 		memcpy(term->kind == BBR_TERM_SRC ? (void *)test->src : test->dev, term->value,

@@ -13,16 +13,16 @@ static void print(const struct options *opt, const struct machine *m)
 
 	if (opt->json) {
 		json_begin_pretty_array(&j, stdout);
-		for (size_t i = 0; i < m->n_instances; i++)
-			machine_add_json(&j, m, &m->instance[i]);
+		for_each (inst, m->instance, m->n_instances)
+			machine_add_json(&j, m, inst);
 		json_end(&j);
 		return;
 	}
 	printf("; Saved by bbrctl %s. To apply it: bbrctl apply%s%s FILE\n", BBR_VERSION,
 	       opt->name_given ? " --name " : "", opt->name_given ? opt->name : "");
-	for (size_t i = 0; i < m->n_instances; i++) {
+	for_each (inst, m->instance, m->n_instances) {
 		putchar('\n');
-		machine_print(stdout, m, &m->instance[i], "", opt->all);
+		machine_print(stdout, m, inst, "", opt->all);
 	}
 }
 
@@ -45,9 +45,9 @@ static int verb_save(void *options, int argc, char **argv)
 	if (!ret && only)
 		machine_narrow(&m, only);
 	/* What another version has loaded cannot be read, and a file without it would unload it. */
-	for (size_t i = 0; !ret && i < m.n_instances; i++)
-		if (!m.instance[i].is_open)
-			ret = instance_get(m.instance[i].name, &inst);
+	for_each (one, m.instance, m.n_instances)
+		if (!ret && !one->is_open)
+			ret = instance_get(one->name, &inst);
 	if (!ret)
 		print(opt, &m);
 	return ret;

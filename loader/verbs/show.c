@@ -154,16 +154,12 @@ static int verb_show(void *options, int argc, char **argv)
 	struct chosen c;
 	int ret;
 
-	if (opt->algorithm && !opt->defaults) {
-		err("show: --algorithm needs --defaults");
-		remedy("an instance shows the parameters of its own algorithm");
-		return EXIT_USAGE;
-	}
-	if (opt->defaults && (opt->name_given || opt->profile)) {
-		err("show: --defaults does not go with --name or --profile");
-		remedy("the defaults are those of an algorithm; --algorithm chooses it");
-		return EXIT_USAGE;
-	}
+	if (opt->algorithm && !opt->defaults)
+		return err_usage("show: --algorithm needs --defaults\n"
+				 "an instance shows the parameters of its own algorithm");
+	if (opt->defaults && (opt->name_given || opt->profile))
+		return err_usage("show: --defaults does not go with --name or --profile\n"
+				 "the defaults are those of an algorithm; --algorithm chooses it");
 	if (opt->defaults) {
 		ret = algorithm_option(opt, &algorithm);
 		if (ret)

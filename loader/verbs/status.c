@@ -18,8 +18,10 @@
 #include "cli/units.h"
 #include "verbs/verbs.h"
 
-/* What `status` shows of an instance besides struct instance. */
+/* What `status` shows of an instance. */
 struct status {
+	const struct instance *inst;
+	/* If these tools know its ABI and algorithm: */
 	int changed; /* parameters of the default profile that differ from their defaults */
 	int profiles; /* including the default one */
 	int monitors; /* active subscribers */
@@ -37,14 +39,14 @@ static int nr_defaults;
 static struct attachment *attached;
 static int nr_attached;
 
-static int read_status(const struct instance *inst, struct status *st)
+static int read_status(struct status *st)
 {
 	struct profile_map profiles AUTO(profile_map_close);
 	char name[BBR_PROFILE_NAME_LEN];
 	struct bbr_watch *watch;
 	struct timespec boot;
 	struct param_set p;
-	int ret = profile_map_open(inst, &profiles);
+	int ret = profile_map_open(st->inst, &profiles);
 
 	if (ret)
 		return ret;
@@ -55,15 +57,15 @@ static int read_status(const struct instance *inst, struct status *st)
 		profile_name(&profiles, i, name);
 		st->profiles += name[0] != 0;
 	}
-	watch = instance_watch_map(inst);
+	watch = instance_watch_map(st->inst);
 	st->monitors = watch ? __builtin_popcountll(watch->active) : 0;
 	if (watch)
 		instance_watch_unmap(watch);
 	/* In nanoseconds: whole seconds of two clocks would make the result jump by one. */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	st->loaded =
-		(__s64)(realtime_ns() - (boot.tv_sec * NS_PER_S + boot.tv_nsec) + inst->loaded_ns) /
-		(__s64)NS_PER_S;
+	st->loaded = (__s64)(realtime_ns() - (boot.tv_sec * NS_PER_S + boot.tv_nsec) +
+			     st->inst->loaded_ns) /
+		     (__s64)NS_PER_S;
 	return EXIT_DONE;
 }
 
@@ -86,15 +88,13 @@ static bool is_stale(const struct default_of *d, const struct instance *inst)
 
 static void print_stale(const struct instance *inst)
 {
-	for (int i = 0; i < nr_defaults; i++) {
-		const char *netns = shown_netns(&defaults[i]);
-
-		if (!is_stale(&defaults[i], inst))
+	for_each (d, defaults, nr_defaults) {
+		if (!is_stale(d, inst))
 			continue;
-		printf("  unloaded code of this name is the default of %s", netns);
-		if (defaults[i].netns)
+		printf("  unloaded code of this name is the default of %s", shown_netns(d));
+		if (d->netns)
 			printf("; set it again: bbrctl load --name %s --default --netns %s",
-			       inst->name, text_shell_word(defaults[i].netns));
+			       inst->name, text_shell_word(d->netns));
 		printf("\n");
 	}
 }
@@ -110,8 +110,9 @@ static bool is_today(time_t then)
 }
 
 /* One line of at most 80 columns, and what belongs to it. */
-static void print_text(const struct instance *inst, const struct status *st)
+static void print_text(const struct status *st)
 {
+	const struct instance *inst = st->inst;
 	char loaded[UNITS_LEN];
 	int n = 0;
 
@@ -129,38 +130,33 @@ static void print_text(const struct instance *inst, const struct status *st)
 	printf("%-15s %6u %6u %7d %8d %8d %-10s %s %.10s\n", inst->name, inst->map_id, inst->users,
 	       st->changed, st->profiles, st->monitors, loaded, inst->algorithm->name,
 	       inst->abi.version);
-	for (int i = 0; i < nr_defaults; i++)
-		if (default_is(&defaults[i], inst))
-			printf("%s%s", n++ ? ", " : "  default in ", shown_netns(&defaults[i]));
+	for_each (d, defaults, nr_defaults)
+		if (default_is(d, inst))
+			printf("%s%s", n++ ? ", " : "  default in ", shown_netns(d));
 	if (n)
 		putchar('\n');
 	print_stale(inst);
 }
 
-static void add_default(struct json *j, const struct default_of *d)
+static void add_defaults(struct json *j, const char *key, const struct instance *inst,
+			 bool (*has)(const struct default_of *d, const struct instance *inst))
 {
-	json_open_object(j, NULL);
-	json_add_string(j, "netns", d->netns); /* null: it cannot be found from here */
-	json_add_int(j, "inode", d->inode);
+	json_open_array(j, key);
+	for_each (d, defaults, nr_defaults) {
+		if (!has(d, inst))
+			continue;
+		json_open_object(j, NULL);
+		json_add_string(j, "netns", d->netns); /* null: it cannot be found from here */
+		json_add_int(j, "inode", d->inode);
+		json_close(j);
+	}
 	json_close(j);
 }
 
-static void add_defaults(struct json *j, const struct instance *inst)
+static void add_instance(struct json *j, const struct status *st)
 {
-	json_open_array(j, "default_in");
-	for (int i = 0; i < nr_defaults; i++)
-		if (default_is(&defaults[i], inst))
-			add_default(j, &defaults[i]);
-	json_close(j);
-	json_open_array(j, "stale_default_in");
-	for (int i = 0; i < nr_defaults; i++)
-		if (is_stale(&defaults[i], inst))
-			add_default(j, &defaults[i]);
-	json_close(j);
-}
+	const struct instance *inst = st->inst;
 
-static void add_instance(struct json *j, const struct instance *inst, const struct status *st)
-{
 	json_open_object(j, NULL);
 	json_add_string(j, "name", inst->name);
 	json_add_int(j, "map_id", inst->map_id);
@@ -178,12 +174,13 @@ static void add_instance(struct json *j, const struct instance *inst, const stru
 		json_add_int(j, "profiles", st->profiles);
 		json_add_int(j, "monitors", st->monitors);
 		json_add_signed(j, "loaded_s", st->loaded);
-		add_defaults(j, inst);
+		add_defaults(j, "default_in", inst, default_is);
+		add_defaults(j, "stale_default_in", inst, is_stale);
 	}
 	json_open_array(j, "cgroups");
-	for (int i = 0; i < nr_attached; i++)
-		if (!strcmp(attached[i].name, inst->name))
-			json_add_string(j, NULL, attached[i].path);
+	for_each (at, attached, nr_attached)
+		if (!strcmp(at->name, inst->name))
+			json_add_string(j, NULL, at->path);
 	json_close(j);
 	json_close(j);
 }
@@ -197,15 +194,15 @@ static void print_attached(const struct attachment *at)
 	       access(at->path, F_OK) ? " (waits for it)" : "");
 }
 
-static void print_table(const struct instance *list, const struct status *st, int n)
+static void print_table(const struct status *st, int n)
 {
 	printf("%-15s %6s %6s %7s %8s %8s %-10s %s\n", "NAME", "MAP-ID", "USERS", "CHANGED",
 	       "PROFILES", "MONITORS", "LOADED", "ALGORITHM");
-	for (int i = 0; i < n; i++) {
-		print_text(&list[i], &st[i]);
-		for (int k = 0; k < nr_attached; k++)
-			if (!strcmp(attached[k].name, list[i].name))
-				print_attached(&attached[k]);
+	for_each (one, st, n) {
+		print_text(one);
+		for_each (at, attached, nr_attached)
+			if (!strcmp(at->name, one->inst->name))
+				print_attached(at);
 	}
 }
 
@@ -215,14 +212,14 @@ static void print_table(const struct instance *list, const struct status *st, in
  */
 static void print_orphans(const struct instance *list, int n)
 {
-	for (int i = 0; i < nr_attached; i++) {
+	for_each (at, attached, nr_attached) {
 		int k = 0;
 
-		while (k < n && strcmp(list[k].name, attached[i].name))
+		while (k < n && strcmp(list[k].name, at->name))
 			k++;
 		if (k == n)
-			printf("  %s is attached to %s, but not loaded\n", attached[i].name,
-			       text_shown(attached[i].path));
+			printf("  %s is attached to %s, but not loaded\n", at->name,
+			       text_shown(at->path));
 	}
 }
 
@@ -232,9 +229,11 @@ static int read_and_print(const struct options *opt, const struct instance *list
 	int ret = EXIT_DONE;
 	struct json j;
 
-	for (int i = 0; !ret && i < n; i++)
-		if (list[i].supported)
-			ret = read_status(&list[i], &st[i]);
+	for_each (one, st, n) {
+		one->inst = list + (one - st);
+		if (!ret && one->inst->supported)
+			ret = read_status(one);
+	}
 	if (!ret) {
 		nr_attached = attachments_list(&attached);
 		if (nr_attached < 0)
@@ -242,11 +241,11 @@ static int read_and_print(const struct options *opt, const struct instance *list
 	}
 	if (!ret && opt->json) {
 		json_begin_pretty_array(&j, stdout);
-		for (int i = 0; i < n; i++)
-			add_instance(&j, &list[i], &st[i]);
+		for_each (one, st, n)
+			add_instance(&j, one);
 		json_end(&j);
 	} else if (!ret) {
-		print_table(list, st, n);
+		print_table(st, n);
 		if (!opt->name_given)
 			print_orphans(list, n);
 	}
@@ -261,13 +260,13 @@ static void list_defaults(void)
 
 	defaults_list(&defaults, &nr_defaults);
 	n = netns_list(&known);
-	for (int i = 0; i < n; i++) {
-		if (!netns_is_unseen(&known[i]))
+	for_each (k, known, n) {
+		struct default_of d = { .inode = k->inode, .map_id = k->is.map_id };
+
+		if (!netns_is_unseen(k))
 			continue;
-		defaults = mem_grow(defaults, nr_defaults, sizeof(*defaults));
-		defaults[nr_defaults] = (struct default_of){ .inode = known[i].inode,
-							     .map_id = known[i].is.map_id };
-		memcpy(defaults[nr_defaults++].name, known[i].is.name, sizeof(known[i].is.name));
+		memcpy(d.name, k->is.name, sizeof(d.name));
+		MEM_ADD(defaults, nr_defaults) = d;
 	}
 }
 

@@ -81,15 +81,13 @@ static void warn_of_attachments(const char *name, const struct attachment *list,
 {
 	if (n < 0)
 		err_bpf(n, "cannot look for cgroups that it is still attached to");
-	for (int i = 0; i < n; i++) {
-		if (strcmp(list[i].name, name))
-			continue;
-		err("%s: still attached to %s, where new connections now get their default", name,
-		    list[i].path);
-		remedy("it applies again when the name is loaded; to prevent that: bbrctl detach "
-		       "--cgroup %s --name %s",
-		       list[i].path, name);
-	}
+	for_each (at, list, n)
+		if (!strcmp(at->name, name))
+			err("%s: still attached to %s, where new connections now get their "
+			    "default\n"
+			    "it applies again when the name is loaded; to prevent that: bbrctl "
+			    "detach --cgroup %s --name %s",
+			    name, at->path, at->path, name);
 }
 
 static int verb_unload(void *options, int argc, char **argv)

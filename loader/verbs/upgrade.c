@@ -25,11 +25,11 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 	if (ret)
 		return ret;
 	if (obj->algorithm != old->algorithm) {
-		err("%s: its algorithm is %s, but %s has algorithm %s", obj->file,
-		    obj->abi.algorithm, old->name, old->algorithm->name);
-		remedy("load it under another name: bbrctl load --name NEW%s%s; then move the "
-		       "connections: bbrctl migrate --from %s --to NEW",
-		       opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
+		err("%s: its algorithm is %s, but %s has algorithm %s\n"
+		    "load it under another name: bbrctl load --name NEW%s%s; then move the "
+		    "connections: bbrctl migrate --from %s --to NEW",
+		    obj->file, obj->abi.algorithm, old->name, old->algorithm->name,
+		    opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
 		ret = EXIT_USAGE;
 	}
 	error = ret ? 0 : ops_flags(old, &flags);

@@ -66,9 +66,9 @@ int name_argument(struct options *opt, int argc, char **argv)
 		return EXIT_USAGE;
 	if (!name || !strcmp(name, argv[1]))
 		return EXIT_DONE;
-	err("%s: %s, or --name %s?", argv[0], argv[1], name);
-	remedy("name one instance");
-	return EXIT_USAGE;
+	return err_usage("%s: %s, or --name %s?\n"
+			 "name one instance",
+			 argv[0], argv[1], name);
 }
 
 static const struct option_def every_verb[] = {

@@ -303,7 +303,7 @@ def json_keys(*places):
     """The keys that the sources of these places, folders or files, print."""
     sources = [path for place in places for path in [ROOT / place, *sorted((ROOT / place).rglob("*.c"))] if path.is_file()]
     text = "".join(path.read_text() for path in sources)
-    calls = r'(?:json_\w+|param_add_\w+|add_code)\([^;"]*"(\w+)"'
+    calls = r'(?:json_\w+ ?|param_add_\w+|add_code|add_defaults)\([^;"]*"(\w+)"'
     return set(re.findall(calls, text)) | set(re.findall(r'json_add_endpoint\([^;"]*"\w+"[^;"]*"(\w+)"', text))
 
 

@@ -231,9 +231,9 @@ static void lines_for_pods(void **state)
 	assert_int_equal(machine_text_read(text, "text", NULL, &wanted), EXIT_DONE);
 	assert_int_equal(wanted.n_pods, 4);
 	assert_int_equal(wanted.instance[0].rules.n, 2);
-	assert_int_equal(machine_pods_place(&wanted, 1), 0);
-	assert_int_equal(machine_pods_place(&wanted, 2), 1);
-	assert_int_equal(machine_pods_place(&wanted, 3), 1);
+	assert_int_equal(machine_pods_place(&wanted, wanted.pods + 1), 0);
+	assert_int_equal(machine_pods_place(&wanted, wanted.pods + 2), 1);
+	assert_int_equal(machine_pods_place(&wanted, wanted.pods + 3), 1);
 	capture_begin();
 	machine_print(stdout, &wanted, &wanted.instance[0], "", false);
 	capture_end();
