@@ -169,6 +169,7 @@ static const char *converse(struct call *c)
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_session *session;
 	const char *why;
+	int ret;
 
 	if (nghttp2_session_callbacks_new(&callbacks))
 		return strerror(ENOMEM);
@@ -176,24 +177,21 @@ static const char *converse(struct call *c)
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
-	if (nghttp2_session_client_new(&session, callbacks, c)) {
-		nghttp2_session_callbacks_del(callbacks);
-		return strerror(ENOMEM);
-	}
+	ret = nghttp2_session_client_new(&session, callbacks, c);
 	nghttp2_session_callbacks_del(callbacks);
+	if (ret)
+		return strerror(ENOMEM);
 	why = exchange(session, c);
 	nghttp2_session_del(session);
-	if (why)
-		return why;
-	if (c->status)
-		return c->why[0] ? c->why : "it has no " METHOD;
-	return NULL;
+	if (!why && c->status)
+		why = c->why[0] ? c->why : "it has no " METHOD;
+	return why;
 }
 
 /* ---- the answer, in the encoding of protocol buffers */
 
 struct bytes {
-	const __u8 *at, *end;
+	const char *at, *end;
 };
 
 struct pb_field {
@@ -229,22 +227,13 @@ static bool take_field(struct bytes *in, struct pb_field *f)
 	if (!take_varint(in, &key))
 		return false;
 	f->number = key >> 3;
-	switch (key & 7) {
-	case VARINT:
+	key &= 7;
+	if (key == VARINT)
 		return take_varint(in, &f->value);
-	case BYTES:
-		if (!take_varint(in, &len))
-			return false;
-		break;
-	case FIXED64:
-		len = 8;
-		break;
-	case FIXED32:
-		len = 4;
-		break;
-	default:
+	if (key == BYTES ? !take_varint(in, &len) : key != FIXED64 && key != FIXED32)
 		return false;
-	}
+	if (key != BYTES)
+		len = key == FIXED64 ? 8 : 4;
 	if (len > (__u64)(in->end - in->at))
 		return false;
 	f->bytes = (struct bytes){ in->at, in->at + len };
@@ -257,69 +246,58 @@ static bool is_text(struct bytes b, const char *text)
 	return (size_t)(b.end - b.at) == strlen(text) && !memcmp(b.at, text, b.end - b.at);
 }
 
-/* An entry of a map<string, string>: 1 is the key, 2 the value. */
-static bool take_label(struct bytes in, struct pod *pod)
+/* Finds the last field with this number, which counts; it is empty if there is none. */
+static bool find_field(struct bytes in, __u64 number, struct pb_field *found)
 {
-	const struct bytes none = { in.end, in.end };
-	struct bytes part[3] = { none, none, none };
 	struct pb_field f;
 
+	*found = (struct pb_field){ .bytes = { in.end, in.end } };
 	while (in.at < in.end) {
 		if (!take_field(&in, &f))
 			return false;
-		if (f.number == 1 || f.number == 2)
-			part[f.number] = f.bytes;
+		if (f.number == number)
+			*found = f;
 	}
-	MEM_ADD(pod->label, pod->n_labels) =
-		mem_format("%.*s=%.*s", (int)(part[1].end - part[1].at), (const char *)part[1].at,
-			   (int)(part[2].end - part[2].at), (const char *)part[2].at);
 	return true;
 }
 
-/* The fields of PodSandbox and of its PodSandboxMetadata that matter here. */
+/* The fields of an entry of a map<string, string>, of PodSandbox and of PodSandboxMetadata. */
 enum {
+	ENTRY_KEY = 1,
+	ENTRY_VALUE = 2,
 	SANDBOX_METADATA = 2,
 	SANDBOX_CREATED_NS = 4,
 	SANDBOX_LABELS = 5,
 	METADATA_UID = 2
 };
 
-static bool take_head(struct bytes in, struct bytes *uid, __u64 *created_ns)
+static bool take_label(struct bytes in, struct pod *pod)
 {
-	struct pb_field f, of;
+	struct pb_field key, value;
 
-	*created_ns = 0;
-	*uid = (struct bytes){};
-	while (in.at < in.end) {
-		if (!take_field(&in, &f))
-			return false;
-		if (f.number == SANDBOX_CREATED_NS)
-			*created_ns = f.value;
-		while (f.number == SANDBOX_METADATA && f.bytes.at < f.bytes.end) {
-			if (!take_field(&f.bytes, &of))
-				return false;
-			if (of.number == METADATA_UID)
-				*uid = of.bytes;
-		}
-	}
+	if (!find_field(in, ENTRY_KEY, &key) || !find_field(in, ENTRY_VALUE, &value))
+		return false;
+	MEM_ADD(pod->label, pod->n_labels) =
+		mem_format("%.*s=%.*s", (int)(key.bytes.end - key.bytes.at), key.bytes.at,
+			   (int)(value.bytes.end - value.bytes.at), value.bytes.at);
 	return true;
 }
 
 /* A pod whose sandbox had to be made again has several: the newest one counts. */
 static bool take_sandbox(struct bytes in, struct pod *list, int n, __u64 *newest_ns)
 {
-	struct bytes uid;
-	__u64 created_ns;
-	struct pb_field f;
+	struct pb_field metadata, uid, created, f;
 	int i = 0;
 
-	if (!take_head(in, &uid, &created_ns))
+	if (!find_field(in, SANDBOX_METADATA, &metadata) ||
+	    !find_field(in, SANDBOX_CREATED_NS, &created) ||
+	    !find_field(metadata.bytes, METADATA_UID, &uid))
 		return false;
-	while (i < n && !is_text(uid, list[i].uid))
+	while (i < n && !is_text(uid.bytes, list[i].uid))
 		i++;
-	if (i == n || (list[i].has_labels && created_ns < newest_ns[i]))
+	if (i == n || (list[i].has_labels && created.value < newest_ns[i]))
 		return true;
-	newest_ns[i] = created_ns;
+	newest_ns[i] = created.value;
 	while (list[i].n_labels)
 		free(list[i].label[--list[i].n_labels]);
 	free(list[i].label);
@@ -335,7 +313,7 @@ static bool take_sandbox(struct bytes in, struct pod *list, int n, __u64 *newest
 
 bool cri_take_labels(const void *answer, size_t size, struct pod *list, int n)
 {
-	struct bytes in = { answer, (const __u8 *)answer + size };
+	struct bytes in = { answer, (const char *)answer + size };
 	__u64 *newest_ns AUTO_FREE = mem_new(n + 1, sizeof(*newest_ns));
 	struct pb_field f;
 

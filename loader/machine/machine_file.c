@@ -151,22 +151,26 @@ static int take_algorithm(struct reader *r, const char *name)
 	return EXIT_DONE;
 }
 
-static int take_default(struct reader *r, const char *netns)
+static int take_default(struct reader *r, const char *value)
 {
+	char *netns AUTO_FREE = mem_copy(value);
+	const char *wrong = text_unquote(netns);
 	const struct default_of *other;
 	__u32 inode;
-	int ret = netns_inode("default_in", netns, &inode);
+	int ret;
 
+	if (wrong)
+		return err_usage("default_in: %s", wrong);
+	ret = netns_inode("default_in", netns, &inode);
 	if (ret)
 		return ret;
 	other = machine_default(r->m, inode);
-	if (!other) {
-		machine_add_default(r->m, netns, inode, r->inst->name);
-		return EXIT_DONE;
-	}
-	return err_usage("default_in %s: this namespace already has the default %s\n"
-			 "name each namespace in only one line default_in",
-			 netns, other->name);
+	if (other)
+		return err_usage("default_in %s: this namespace already has the default %s\n"
+				 "name each namespace in only one line default_in",
+				 netns, other->name);
+	machine_add_default(r->m, netns, inode, r->inst->name);
+	return EXIT_DONE;
 }
 
 /* The file speaks for the cgroup whenever it is there, so the program is attached above it. */
@@ -192,33 +196,24 @@ static int take_attachment(struct reader *r, const char *path, const struct bbr_
 	return EXIT_DONE;
 }
 
-static int take_attached_path(struct reader *r, const char *path)
-{
-	static const struct bbr_rule all;
-
-	return take_attachment(r, path, &all);
-}
-
-static int take_attached_some(struct reader *r, const char *value)
+/* A cgroup alone, which may be in quotes; or options, with a cgroup or pods last. */
+static int take_attached(struct reader *r, const char *value)
 {
 	char *line AUTO_FREE = mem_copy(value);
-	struct rule_line parsed;
-	int ret = rule_parse_attachment(line, &parsed);
+	struct rule_line parsed = { .cgroup = line };
+	const char *wrong = NULL;
+	int ret = EXIT_DONE;
 
+	if (!strncmp(value, "--", 2))
+		ret = rule_parse_attachment(line, &parsed);
+	else
+		wrong = text_unquote(line);
+	if (wrong)
+		return err_usage("attach: %s", wrong);
 	if (ret || !parsed.pods)
 		return ret ? ret : take_attachment(r, parsed.cgroup, &parsed.rule);
 	take_pods(r->m, r->inst, &parsed);
 	return EXIT_DONE;
-}
-
-/* Takes the name of a namespace or cgroup, which may be in quotes. */
-static int take_name(struct reader *r, const char *key, const char *value,
-		     int (*take)(struct reader *r, const char *name))
-{
-	char *name AUTO_FREE = mem_copy(value);
-	const char *wrong = text_unquote(name);
-
-	return wrong ? err_usage("%s: %s", key, wrong) : take(r, name);
 }
 
 /* Takes a line of [instance NAME]. */
@@ -227,10 +222,9 @@ static int take_property(struct reader *r, const char *key, const char *value)
 	if (!strcmp(key, "algorithm"))
 		return take_algorithm(r, value);
 	if (!strcmp(key, "default_in"))
-		return take_name(r, key, value, take_default);
+		return take_default(r, value);
 	if (!strcmp(key, "attach"))
-		return strncmp(value, "--", 2) ? take_name(r, key, value, take_attached_path) :
-						 take_attached_some(r, value);
+		return take_attached(r, value);
 	if (!strcmp(key, "route"))
 		return machine_take_route(r->m, r->inst->name, value);
 	return err_usage(
@@ -284,45 +278,40 @@ bool machine_file_exists(void)
 	return found.gl_pathc || !access(machine_file_default, F_OK);
 }
 
-/* Reads its *.conf, in the order of their names. */
-static int read_folder(struct reader *r, const char *folder, int *n)
+/*
+ * Reads its *.conf, in the order of their names. To have none is a mistake, unless it may be empty:
+ * an empty file would remove everything.
+ */
+static int read_folder(struct reader *r, const char *folder, bool may_be_empty)
 {
+	char *pattern AUTO_FREE = mem_format("%s/*.conf", folder);
 	glob_t found AUTO(globfree);
-	char pattern[4096];
 	int ret = EXIT_DONE;
 
-	*n = 0;
-	snprintf(pattern, sizeof(pattern), "%s/*.conf", folder);
 	ini_files_find(pattern, &found);
+	if (!found.gl_pathc && !may_be_empty)
+		return err_usage("%s: has no *.conf", folder);
 	r->is_whole = false;
-	for (; !ret && *n < (int)found.gl_pathc; ++*n) {
-		r->path = found.gl_pathv[*n];
-		ret = read_file(r);
+	for_each (path, found.gl_pathv, found.gl_pathc) {
+		r->path = *path;
+		if (!ret)
+			ret = read_file(r);
 	}
 	return ret;
-}
-
-/* A folder without files is a mistake. An empty file would remove everything. */
-static int read_whole_folder(struct reader *r, const char *folder)
-{
-	int n, ret = read_folder(r, folder, &n);
-
-	if (ret || n)
-		return ret;
-	return err_usage("%s: has no *.conf", folder);
 }
 
 /* The file or the folder may be missing, but not both. */
 static int read_default(struct reader *r)
 {
-	int n, ret;
+	bool is_missing = access(r->path, F_OK);
+	int ret;
 
-	if (access(r->path, F_OK) && is_folder(CONF_D))
-		return read_whole_folder(r, CONF_D);
+	if (is_missing && is_folder(CONF_D))
+		return read_folder(r, CONF_D, false);
 	ret = read_file(r);
-	if (ret && access(r->path, F_OK))
+	if (ret && is_missing)
 		remedy("name another file, or write this one; bbrctl save prints such a file");
-	return ret ? ret : read_folder(r, CONF_D, &n);
+	return ret ? ret : read_folder(r, CONF_D, true);
 }
 
 /* Adds the profile `default` if it is missing, and checks the profiles and rules. */
@@ -394,7 +383,7 @@ int machine_file_read(const char *path, const char *name, struct machine *m)
 	if (!path)
 		ret = read_default(&r);
 	else
-		ret = is_folder(path) ? read_whole_folder(&r, path) : read_file(&r);
+		ret = is_folder(path) ? read_folder(&r, path, false) : read_file(&r);
 	path = path ? path : DIR;
 	if (!ret)
 		ret = finish(m, path, name);
