@@ -16,17 +16,22 @@
 #include "machine/plan.h"
 #include "tuning/tuning_switch.h"
 
+/* An attachment, its program, and the cgroup that has it. prog -1: there is none. */
+struct placed {
+	const struct attachment *at;
+	int cgroup, prog;
+};
+
 /* What prepare() made for a step. File descriptors are -1 if there is none. */
 struct work {
 	struct object obj;
 	int old_map; /* of the code that is replaced */
-	int cgroup, prog; /* of an attachment */
-	int old_cgroup, old_prog; /* of the one that it replaces, or that goes */
+	struct placed new, old; /* an attachment, and the one that it replaces or that goes */
 };
 
-static const struct work nothing = {
-	.old_map = -1, .cgroup = -1, .prog = -1, .old_cgroup = -1, .old_prog = -1
-};
+static const struct work nothing = { .old_map = -1,
+				     .new = { .cgroup = -1, .prog = -1 },
+				     .old = { .cgroup = -1, .prog = -1 } };
 
 struct carrying {
 	struct plan *plan;
@@ -124,53 +129,57 @@ static int prepare_code(const struct step *s, struct work *w)
 	return EXIT_DONE;
 }
 
-static int prepare_attachment(const struct attachment *at, struct work *w)
+static int prepare_attachment(const struct attachment *at, struct placed *new)
 {
 	int error;
 
-	w->cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (w->cgroup < 0)
+	new->at = at;
+	new->cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (new->cgroup < 0)
 		return err_bpf(errno, at->place);
-	w->prog = attach_program_load(at);
-	if (w->prog < 0)
+	new->prog = attach_program_load(at);
+	if (new->prog < 0)
 		return EXIT_REFUSED;
-	error = applied_mark(w->prog);
+	error = applied_mark(new->prog);
 	return error ? err_bpf(error, at->path) : EXIT_DONE;
 }
 
-/* Since it was found, it may have gone with its cgroup, as a pod's does: old_prog is -1 then. */
-static int open_attachment(const struct attachment *at, struct work *w)
+/* Since it was found, it may have gone with its cgroup, as a pod's does: then there is none. */
+static int open_attachment(const struct attachment *at, struct placed *old)
 {
 	int prog;
 
-	w->old_cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	prog = w->old_cgroup < 0 ? -errno : attachment_program(w->old_cgroup, at);
+	old->at = at;
+	old->cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	prog = old->cgroup < 0 ? -errno : attachment_program(old->cgroup, at);
 	if (prog < 0 && prog != -ENOENT)
 		return err_bpf(prog, at->path);
-	w->old_prog = prog < 0 ? -1 : prog;
+	old->prog = prog < 0 ? -1 : prog;
 	return EXIT_DONE;
 }
 
 static int prepare_cgroup(const struct step *s, struct work *w)
 {
-	int ret = s->found_at ? open_attachment(s->found_at, w) : EXIT_DONE;
+	int ret = s->found_at ? open_attachment(s->found_at, &w->old) : EXIT_DONE;
 
-	return ret || !s->wanted_at ? ret : prepare_attachment(s->wanted_at, w);
+	return ret || !s->wanted_at ? ret : prepare_attachment(s->wanted_at, &w->new);
 }
 
-/* In one cgroup the kernel puts one program in place of the other. */
-static int put_attachment(const struct attachment *at, int prog, int cgroup,
-			  const struct attachment *old_at, int old_prog, int old_cgroup)
+/* Puts one attachment in place of the other. In one cgroup the kernel does so at once. */
+static int put_attachment(const struct placed *new, const struct placed *old)
 {
-	bool is_there = old_at && old_prog >= 0;
-	bool in_place = is_there && !strcmp(old_at->place, at->place);
-	int ret = attach_program(prog, cgroup, in_place ? old_prog : -1, at->place);
+	bool comes = new->prog >= 0, goes = old->prog >= 0;
+	bool in_place = comes && goes && !strcmp(old->at->place, new->at->place);
+	int ret = EXIT_DONE;
 
-	if (ret || !is_there || in_place)
+	if (comes)
+		ret = attach_program(new->prog, new->cgroup, in_place ? old->prog : -1,
+				     new->at->place);
+	if (ret || !goes || in_place)
 		return ret;
-	ret = detach_program(old_prog, old_cgroup, old_at->place);
-	if (ret)
-		detach_program(prog, cgroup, at->place);
+	ret = detach_program(old->prog, old->cgroup, old->at->place);
+	if (ret && comes)
+		detach_program(new->prog, new->cgroup, new->at->place);
 	return ret;
 }
 
@@ -196,7 +205,7 @@ static int prepare(const struct step *s, struct work *w)
 
 static void release(struct work *w)
 {
-	const int fds[] = { w->old_map, w->cgroup, w->prog, w->old_cgroup, w->old_prog };
+	const int fds[] = { w->old_map, w->new.cgroup, w->new.prog, w->old.cgroup, w->old.prog };
 
 	if (w->obj.bpf)
 		object_close(&w->obj);
@@ -360,12 +369,8 @@ static int carry_out(struct carrying *c, size_t i)
 	case STEP_DEFAULT:
 		return put_default(s, s->name, s->previous, true);
 	case STEP_ATTACH:
-		return put_attachment(s->wanted_at, w->prog, w->cgroup, s->found_at, w->old_prog,
-				      w->old_cgroup);
 	case STEP_DETACH:
-		return w->old_prog < 0 ?
-			       EXIT_DONE :
-			       detach_program(w->old_prog, w->old_cgroup, s->found_at->path);
+		return put_attachment(&w->new, &w->old);
 	case STEP_ROUTE:
 		return route_carry_out(s);
 	case STEP_ROUTE_BACK:
@@ -419,13 +424,8 @@ static int undo(struct carrying *c, size_t i)
 	case STEP_DEFAULT_BACK:
 		return undo_default(s, c->found);
 	case STEP_ATTACH:
-		return w->old_prog < 0 ? detach_program(w->prog, w->cgroup, s->wanted_at->path) :
-					 put_attachment(s->found_at, w->old_prog, w->old_cgroup,
-							s->wanted_at, w->prog, w->cgroup);
 	case STEP_DETACH:
-		return w->old_prog < 0 ?
-			       EXIT_DONE :
-			       attach_program(w->old_prog, w->old_cgroup, -1, s->found_at->path);
+		return put_attachment(&w->old, &w->new);
 	case STEP_ROUTE:
 	case STEP_ROUTE_BACK:
 		return route_undo(s);
@@ -507,16 +507,15 @@ static int take_over_attachment(const struct attachment *found, const struct att
 {
 	bool stays = !*attachment_below(wanted) || *attachment_below(found);
 	struct work w = nothing;
-	int error, ret = open_attachment(found, &w);
+	int error, ret = open_attachment(found, &w.old);
 
 	if (!ret && stays) {
-		error = applied_mark(w.old_prog);
+		error = applied_mark(w.old.prog);
 		ret = error ? err_bpf(error, found->path) : EXIT_DONE;
 	} else if (!ret) {
-		ret = prepare_attachment(wanted, &w);
+		ret = prepare_attachment(wanted, &w.new);
 		if (!ret)
-			ret = put_attachment(wanted, w.prog, w.cgroup, found, w.old_prog,
-					     w.old_cgroup);
+			ret = put_attachment(&w.new, &w.old);
 	}
 	release(&w);
 	return ret;
