@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check.h"
-#include "cli/err.h"
-#include "cli/text.h"
-#include "cli/units.h"
 #include "kernel/netns.h"
 #include "kernel/qdisc.h"
 

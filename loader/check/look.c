@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <sys/stat.h>
 
 #include "bpf_calls.h"
 #include "check.h"
-#include "cli/err.h"
-#include "cli/text.h"
 #include "experiment/handle.h"
-#include "instance/netns_default.h"
 #include "kernel/netns.h"
-#include "cgroup/cgroup.h"
 #include "kernel/qdisc.h"
-#include "kernel/route.h"
 #include "uses.lskel.h"
 
 #define IPV4 "/proc/sys/net/ipv4/"

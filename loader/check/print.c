@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "address.h"
 #include "check.h"
-#include "cli/err.h"
 #include "cli/json.h"
-#include "cli/text.h"
-#include "cli/units.h"
 #include "kernel/qdisc.h"
 
 #define NETNS_SHOWN 20

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sockets: what each group should use, and why it does not. */
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "address.h"
 #include "check.h"
-#include "cli/err.h"
-#include "cli/text.h"
-#include "cli/units.h"
-#include "tuning/rule_text.h"
 
 const char *const use_cause_names[USE_CAUSES] = {
 	[USE_UNLOADED] = "unloaded",	 [USE_CHOSEN] = "chosen",

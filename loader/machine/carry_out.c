@@ -2,14 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
-#include "cli/err.h"
-#include "instance/netns_default.h"
 #include "instance/object.h"
 #include "instance/swap.h"
 #include "instance/struct_ops.h"

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <linux/types.h>
 #include <nghttp2/nghttp2.h>
 
-#include "cli/err.h"
 #include "kernel/clock.h"
 #include "machine/machine.h"
 

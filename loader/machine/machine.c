@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/err.h"
 #include "machine/machine.h"
 
 /* Makes room for one more of size bytes, all zeros. */

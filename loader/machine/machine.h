@@ -11,10 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <linux/types.h>
 
 #include "cgroup/cgroup.h"
+#include "cli/err.h"
 #include "instance/netns_default.h"
 #include "kernel/instance.h"
 #include "kernel/route.h"

@@ -5,14 +5,9 @@
  */
 #define _GNU_SOURCE
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cli/err.h"
 #include "machine/machine.h"
 #include "tuning/ini_file.h"
-#include "tuning/rule_text.h"
 
 #define MAX_NAME 64 /* of a section, as in ini_file.c */
 

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <sys/stat.h>
 
-#include "cli/err.h"
-#include "cli/text.h"
-#include "descriptor.h"
-#include "cgroup/cgroup.h"
 #include "kernel/netns.h"
 #include "machine/machine.h"
 #include "tuning/ini_file.h"
-#include "tuning/rule_text.h"
 
 #define DIR "/etc/bpf-bbr"
 #define CONF_D DIR "/conf.d"

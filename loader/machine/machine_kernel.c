@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "cli/err.h"
-#include "instance/netns_default.h"
 #include "machine/machine.h"
 
 /*

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lines of a file that name pods. */
-#include <string.h>
 
-#include "cgroup/cgroup.h"
-#include "cli/err.h"
 #include "machine/machine.h"
 
 __u32 machine_pods_place(const struct machine *m, const struct machine_pods *of)

@@ -4,16 +4,10 @@
  * the instance. For a prefix without a route of its own, one is made that leads as its packets do now.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "address.h"
-#include "cli/err.h"
 #include "cli/json.h"
-#include "cli/text.h"
-#include "instance/netns_default.h"
 #include "kernel/netns.h"
-#include "machine/machine.h"
 #include "machine/plan.h"
 
 /* ---- the line of a file */

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
-
 #include "address.h"
-#include "cgroup/cgroup.h"
-#include "cli/err.h"
 #include "cli/json.h"
-#include "cli/text.h"
 #include "kernel/netns.h"
 #include "machine/machine.h"
-#include "tuning/param.h"
-#include "tuning/rule_text.h"
 
 /*
  * Of what the kernel has, only what bbrctl set. A default that others set, or that a namespace

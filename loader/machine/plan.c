@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
-#include <string.h>
-
-#include "cgroup/cgroup.h"
-#include "cli/err.h"
 #include "machine/plan.h"
-#include "tuning/param.h"
 
 struct planning {
 	const struct machine *wanted, *found;

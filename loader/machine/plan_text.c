@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/err.h"
 #include "cli/json.h"
-#include "cli/text.h"
-#include "cli/units.h"
-#include "machine/machine.h"
 #include "machine/plan.h"
-#include "tuning/param.h"
-#include "tuning/rule_text.h"
 
 /*
  * How a step is called in JSON, what was done, and what is not as it should be: of what it is about

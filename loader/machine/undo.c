@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <sys/stat.h>
-
-#include "cgroup/cgroup.h"
-#include "cli/err.h"
-#include "machine/machine.h"
 #include "machine/plan.h"
 #include "output_file.h"
 

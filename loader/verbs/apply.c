@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl apply: makes the machine match a file, or reports what differs. */
-#include <signal.h>
-#include <stdio.h>
 
-#include "cli/err.h"
-#include "cli/json.h"
-#include "cli/text.h"
-#include "cli/units.h"
-#include "experiment/running/running.h"
-#include "self/lock.h"
-#include "instance/netns_default.h"
-#include "machine/machine.h"
 #include "machine/plan.h"
-#include "tuning/param.h"
 #include "verbs/verbs.h"
 
 struct applying {
@@ -375,32 +364,28 @@ static int verb_apply(void *options, int argc, char **argv)
 	return ret;
 }
 
-static const struct option_def apply_options[] = {
-	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
-	{ "check", 0, NULL, option_flag, MEMBER(check),
-	  "only print the differences from the file; exit with 3 if there are any" },
-	{ "diff", 0, NULL, option_flag, MEMBER(diff),
-	  "only show the changes, as lines of the file" },
-	{ "prune", 0, NULL, option_flag, MEMBER(prune),
-	  "also remove what other verbs made if the file lacks it" },
-	{ "undo", 0, NULL, option_flag, MEMBER(undo),
-	  "instead of a file: restore the state before the last apply; again: the state after it" },
-	{ "service", 0, NULL, option_flag, MEMBER(service),
-	  "for bpf-bbr.service: do not redo what --undo undid, until the file changes" },
-	{ "hold", 0, NULL, option_flag, MEMBER(hold),
-	  "keep running; on SIGTERM or SIGINT remove what was applied" },
-	{ "follow", 0, NULL, option_flag, MEMBER(follow),
-	  "keep running, and apply the lines for routes and pods again when these change" },
-	END,
-};
-
 static const struct privileges_change of_apply[] = {
 	{ "check", .spares = CAP(BPF) | CAP(PERFMON) },
 	{ "diff", .spares = CAP(BPF) | CAP(PERFMON) },
 	{},
 };
 
-BBRCTL_VERB(apply, "apply", NEEDS(CHANGE, .may = FILES | EVERY_NETNS, .changes = of_apply),
-	    .args = "[FILE]", .max_args = 1,
-	    .brief = "make the machine match a file, all or nothing", OPTIONS({ apply_options, 0 }),
-	    .run = verb_apply);
+BBRCTL_VERB(
+	apply, "apply", NEEDS(CHANGE, .may = FILES | EVERY_NETNS, .changes = of_apply),
+	.args = "[FILE]", .max_args = 1, .brief = "make the machine match a file, all or nothing",
+	OPTIONS(OWN(
+		{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
+		FLAG("check", check,
+		     "only print the differences from the file; exit with 3 if there are any"),
+		FLAG("diff", diff, "only show the changes, as lines of the file"),
+		FLAG("prune", prune, "also remove what other verbs made if the file lacks it"),
+		FLAG("undo", undo,
+		     "instead of a file: restore the state before the last apply; again: the state "
+		     "after it"),
+		FLAG("service", service,
+		     "for bpf-bbr.service: do not redo what --undo undid, until the file changes"),
+		FLAG("hold", hold, "keep running; on SIGTERM or SIGINT remove what was applied"),
+		FLAG("follow", follow,
+		     "keep running, and apply the lines for routes and pods again when these "
+		     "change"))),
+	.run = verb_apply);

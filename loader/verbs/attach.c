@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cgroup/cgroup.h"
-#include "cli/err.h"
-#include "experiment/handle.h"
-#include "kernel/instance.h"
-#include "cli/json.h"
-#include "cli/text.h"
 #include "instance/object.h"
-#include "self/lock.h"
 #include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
 
@@ -330,26 +322,17 @@ static int verb_detach(void *options, UNUSED int argc, char **argv)
 	return ret;
 }
 
-static const struct option_def attach_options[] = {
-	CGROUP("the cgroup, and those below it"),
-	POD,
-	NAME,
-	PROFILE("PROFILE", "give its connections this profile, by a rule"),
-	{ "stay", 0, NULL, option_flag, MEMBER(stay),
-	  "also if the cgroup is created later, or again" },
-	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
-	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
-	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
-	END,
-};
-
 BBRCTL_VERB(attach, "attach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
 	    .brief = "give the instance to new connections of a cgroup",
-	    OPTIONS({ attach_options, 0 }, { option_dst, 0 }, { option_src, 0 }, { option_not, 0 }),
+	    OPTIONS(OWN(CGROUP("the cgroup, and those below it"), POD, NAME,
+			PROFILE("PROFILE", "give its connections this profile, by a rule"),
+			FLAG("stay", stay, "also if the cgroup is created later, or again"),
+			TEXT("dport", "N", filter.dport, "with this remote port"),
+			TEXT("sport", "N", filter.sport, "with this local port"),
+			TEXT("mark", "N", filter.mark, "with this mark (SO_MARK)")),
+		    { option_dst, 0 }, { option_src, 0 }, { option_not, 0 }),
 	    .run = verb_attach);
-
-static const struct option_def detach_options[] = { CGROUP("the cgroup"), POD, NAME, END };
 
 BBRCTL_VERB(detach, "detach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
 	    .brief = "end an attachment; open connections keep the instance",
-	    OPTIONS({ detach_options, 0 }), .run = verb_detach);
+	    OPTIONS(OWN(CGROUP("the cgroup"), POD, NAME)), .run = verb_detach);

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <sys/utsname.h>
 
 #include "check/check.h"
-#include "descriptor.h"
-#include "cli/err.h"
-#include "cli/json.h"
-#include "cli/text.h"
-#include "cli/units.h"
 #include "instance/struct_ops.h"
 #include "instance/object.h"
 #include "kernel/kernel_types.h"
 #include "kernel/netns.h"
 #include "kernel/qdisc.h"
-#include "machine/plan.h"
 #include "verbs/verbs.h"
 
 #define SYSCTL "/proc/sys/net/ipv4/tcp_congestion_control"

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
-
-#include "cli/completion.h"
-#include "cli/err.h"
-#include "cli/privileges.h"
-#include "descriptor.h"
 #include "kernel/completers.h"
-#include "experiment/handle.h"
-#include "kernel/instance.h"
 #include "tuning/profile_definitions.h"
-#include "tuning/profile_map.h"
 #include "verbs/verbs.h"
 
 static const struct algorithm *algorithm_of(const struct completion *c)

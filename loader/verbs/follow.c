@@ -5,24 +5,15 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 
-#include "cgroup/cgroup.h"
-#include "cli/err.h"
-#include "cli/json.h"
 #include "kernel/clock.h"
 #include "kernel/kernel_types.h"
 #include "kernel/netns.h"
-#include "machine/machine.h"
 #include "machine/plan.h"
-#include "self/lock.h"
 #include "verbs/verbs.h"
 
 #define NS_PER_MS 1000000ull

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <bpf/bpf.h>
 
-#include "descriptor.h"
-#include "cli/err.h"
-#include "kernel/instance.h"
 #include "kernel/netns.h"
-#include "cli/json.h"
-#include "cli/units.h"
-#include "self/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"
-#include "tuning/param.h"
 #include "tuning/profile_definitions.h"
-#include "tuning/profile_map.h"
 #include "verbs/verbs.h"
 
 /* Writes the default profile of an object that is not in use yet. */
@@ -252,21 +242,19 @@ static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
 	return ret ? ret : load_object(opt, &obj);
 }
 
-static const struct option_def load_options[] = {
-	NAME,
-	ALGORITHM("the instance's algorithm, by default bbr"),
-	PROFILE("PROFILE|FILE", "start with the values of a profile, or of a file's only profile"),
-	{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
-	  "a parameter (may be given more than once)" },
-	OBJECT("a BPF object instead of the one in bbrctl"),
-	{ "ecn", 0, NULL, option_flag, MEMBER(ecn),
-	  "negotiate ECN and respond to marks, for networks that mark at a short queue" },
-	{ "default", 0, NULL, option_flag, MEMBER(make_default),
-	  "make it the default of a network namespace: of bbrctl's own without --netns" },
-	NETNS("with --default: of this namespace, a name of /run/netns or a path"),
-	END,
-};
-
-BBRCTL_VERB(load, "load", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
-	    .brief = "load an instance; --default makes it a network namespace's default",
-	    OPTIONS({ load_options, 0 }), .run = verb_load);
+BBRCTL_VERB(
+	load, "load", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
+	.brief = "load an instance; --default makes it a network namespace's default",
+	OPTIONS(OWN(
+		NAME, ALGORITHM("the instance's algorithm, by default bbr"),
+		PROFILE("PROFILE|FILE",
+			"start with the values of a profile, or of a file's only profile"),
+		{ "set", 0, "KEY=VALUE", option_append, MEMBER(set),
+		  "a parameter (may be given more than once)" },
+		OBJECT("a BPF object instead of the one in bbrctl"),
+		FLAG("ecn", ecn,
+		     "negotiate ECN and respond to marks, for networks that mark at a short queue"),
+		FLAG("default", make_default,
+		     "make it the default of a network namespace: of bbrctl's own without --netns"),
+		NETNS("with --default: of this namespace, a name of /run/netns or a path"))),
+	.run = verb_load);

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <string.h>
-
-#include "cli/err.h"
-#include "cli/json.h"
-#include "self/lock.h"
 #include "migration/migration.h"
-#include "tuning/rule_text.h"
 #include "verbs/verbs.h"
 
 static int refuse(const char *why)
@@ -66,20 +60,16 @@ static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
 	return ret ? ret : judged;
 }
 
-static const struct option_def migrate_options[] = {
-	{ "from", 0, "CC", option_text, MEMBER(from), "connections with this congestion control" },
-	{ "to", 0, "CC", option_text, MEMBER(to),
-	  "the new one; if it is the same, for connections that use its older code" },
-	NETNS("of this network namespace, by default bbrctl's own"),
-	ALL_NETNS("of all network namespaces"),
-	{ "listeners", 0, NULL, option_flag, MEMBER(listeners),
-	  "also listening sockets, and so the connections that they accept later" },
-	{ "dry-run", 0, NULL, option_flag, MEMBER(dry_run), "only count them (-v: list them)" },
-	END,
-};
-
-BBRCTL_VERB(migrate, "migrate", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
-	    .args = "--from CC --to CC",
-	    .brief = "move live connections to another congestion control",
-	    OPTIONS({ migrate_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
-	    .run = verb_migrate);
+BBRCTL_VERB(
+	migrate, "migrate", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "--from CC --to CC",
+	.brief = "move live connections to another congestion control",
+	OPTIONS(OWN(TEXT("from", "CC", from, "connections with this congestion control"),
+		    TEXT("to", "CC", to,
+			 "the new one; if it is the same, for connections that use its older code"),
+		    NETNS("of this network namespace, by default bbrctl's own"),
+		    ALL_NETNS("of all network namespaces"),
+		    FLAG("listeners", listeners,
+			 "also listening sockets, and so the connections that they accept later"),
+		    FLAG("dry-run", dry_run, "only count them (-v: list them)")),
+		{ option_dst, 0 }, { option_filter, 0 }),
+	.run = verb_migrate);

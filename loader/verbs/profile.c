@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl profile list, show, add, copy, delete. */
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include "cli/err.h"
-#include "kernel/instance.h"
-#include "cli/json.h"
-#include "experiment/running/running.h"
 #include "tuning/tuning_switch.h"
-#include "tuning/param.h"
 #include "tuning/profile_definitions.h"
-#include "tuning/profile_map.h"
-#include "cli/units.h"
 #include "verbs/verbs.h"
 
 /* Reports that a profile was added or deleted. */
@@ -276,30 +268,24 @@ static int verb_profile_list(void *options, UNUSED int argc, UNUSED char **argv)
 }
 
 BBRCTL_VERB(profile_list, "profile list", NEEDS(LOOK),
-	    .brief = "list the profiles of an instance, and the known ones",
-	    OPTIONS({ option_instance, 0 }), .run = verb_profile_list);
+	    .brief = "list the profiles of an instance, and the known ones", OPTIONS(OWN(NAME)),
+	    .run = verb_profile_list);
 
 BBRCTL_VERB(profile_show, "profile show", NEEDS(LOOK), .args = "PROFILE", .min_args = 1,
-	    .max_args = 1, .brief = "show the parameters of a profile",
-	    OPTIONS({ option_instance, 0 }), .run = verb_profile_show);
-
-static const struct option_def profile_add_options[] = {
-	NAME,
-	PROFILE("FILE", "take the profile of this name from a file"),
-	END,
-};
+	    .max_args = 1, .brief = "show the parameters of a profile", OPTIONS(OWN(NAME)),
+	    .run = verb_profile_show);
 
 BBRCTL_VERB(profile_add, "profile add", NEEDS(CHANGE, .may = FILES),
 	    .args = "PROFILE [KEY=VALUE]...", .min_args = 1, .max_args = MANY,
 	    .brief = "add a known profile, one from a file, or your own",
-	    OPTIONS({ profile_add_options, 0 }), .run = verb_profile_add);
+	    OPTIONS(OWN(NAME, PROFILE("FILE", "take the profile of this name from a file"))),
+	    .run = verb_profile_add);
 
 BBRCTL_VERB(profile_copy, "profile copy", NEEDS(CHANGE, .may = FILES),
 	    .args = "PROFILE NEW [KEY=VALUE]...", .min_args = 2, .max_args = MANY,
-	    .brief = "copy a profile, with changes", OPTIONS({ option_instance, 0 }),
-	    .run = verb_profile_copy);
+	    .brief = "copy a profile, with changes", OPTIONS(OWN(NAME)), .run = verb_profile_copy);
 
 BBRCTL_VERB(profile_delete, "profile delete", NEEDS(CHANGE, .may = FILES), .args = "PROFILE",
 	    .min_args = 1, .max_args = 1,
 	    .brief = "delete a profile; its connections keep it until they close",
-	    OPTIONS({ option_instance, 0 }), .run = verb_profile_delete);
+	    OPTIONS(OWN(NAME)), .run = verb_profile_delete);

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl rule list, add, delete, flush, test. */
-#include <stdio.h>
-#include <string.h>
 
 #include "address.h"
 #include "cgroup/cgroup.h"
-#include "cli/err.h"
-#include "self/lock.h"
 #include "tuning/tuning_switch.h"
-#include "tuning/rule_text.h"
-#include "cli/json.h"
-#include "cli/units.h"
 #include "verbs/verbs.h"
 
 static void add_rule(struct json *j, const struct tuning *t, const struct bbr_rule *rule,
@@ -299,34 +292,27 @@ static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 }
 
 BBRCTL_VERB(rule_list, "rule list", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)),
-	    .brief = "list the rules; the first that matches applies",
-	    OPTIONS({ option_instance, 0 }), .run = verb_rule_list);
-
-static const struct option_def rule_add_options[] = {
-	NAME,
-	PROFILE("PROFILE", "the profile that matching connections get"),
-	{ "before", 0, "K", option_text, MEMBER(before),
-	  "insert before the rule with this number; by default at the end" },
-	END,
-};
+	    .brief = "list the rules; the first that matches applies", OPTIONS(OWN(NAME)),
+	    .run = verb_rule_list);
 
 BBRCTL_VERB(rule_add, "rule add", NEEDS(CHANGE, .may = FILES), .args = "--profile PROFILE",
 	    .brief = "give matching new connections a profile",
-	    OPTIONS({ rule_add_options, 0 }, { option_dst, 0 }, { option_src, 0 },
-		    { option_filter, 0 }, { option_not, 0 }),
+	    OPTIONS(OWN(NAME, PROFILE("PROFILE", "the profile that matching connections get"),
+			TEXT("before", "K", before,
+			     "insert before the rule with this number; by default at the end")),
+		    { option_dst, 0 }, { option_src, 0 }, { option_filter, 0 }, { option_not, 0 }),
 	    .run = verb_rule_add);
 
 BBRCTL_VERB(rule_delete, "rule delete", NEEDS(CHANGE, .may = FILES), .args = "[K]", .max_args = 1,
 	    .brief = "delete a rule, by its number or by its options",
-	    OPTIONS({ option_instance, 0 }, { option_dst, 0 }, { option_src, 0 },
-		    { option_filter, 0 }, { option_not, 0 }),
+	    OPTIONS(OWN(NAME), { option_dst, 0 }, { option_src, 0 }, { option_filter, 0 },
+		    { option_not, 0 }),
 	    .run = verb_rule_delete);
 
 BBRCTL_VERB(rule_flush, "rule flush", NEEDS(CHANGE, .may = FILES), .brief = "delete all rules",
-	    OPTIONS({ option_instance, 0 }), .run = verb_rule_flush);
+	    OPTIONS(OWN(NAME)), .run = verb_rule_flush);
 
 BBRCTL_VERB(rule_test, "rule test", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)), .args = "ADDR",
 	    .min_args = 1, .max_args = 1,
 	    .brief = "show which rule and profile a connection would get",
-	    OPTIONS({ option_instance, 0 }, { option_src, 0 }, { option_filter, 0 }),
-	    .run = verb_rule_test);
+	    OPTIONS(OWN(NAME), { option_src, 0 }, { option_filter, 0 }), .run = verb_rule_test);

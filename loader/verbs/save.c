@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl save: prints the state of the machine as a file for bbrctl apply. */
-#include <stdio.h>
 
-#include "cli/err.h"
-#include "cli/json.h"
 #include "machine/machine.h"
 #include "verbs/verbs.h"
 
@@ -53,14 +50,10 @@ static int verb_save(void *options, int argc, char **argv)
 	return ret;
 }
 
-static const struct option_def save_options[] = {
-	{ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
-	{ "all", 0, NULL, option_flag, MEMBER(all),
-	  "also the parameters that have their defaults, as comments" },
-	END,
-};
-
 BBRCTL_VERB(save, "save", NEEDS(LOOK | CAP(NET_ADMIN), .may = CAP(DAC_READ_SEARCH) | EVERY_NETNS),
 	    .args = "[NAME]", .max_args = 1,
 	    .brief = "print the state of the machine as a file for apply",
-	    OPTIONS({ save_options, 0 }), .run = verb_save);
+	    OPTIONS(OWN({ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
+			FLAG("all", all,
+			     "also the parameters that have their defaults, as comments"))),
+	    .run = verb_save);

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
-
-#include "cli/err.h"
-#include "cli/json.h"
 #include "verbs/verbs.h"
 
 static void print_changes(const struct options *opt, const struct param_set *old,

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <sys/ioctl.h>
 
-#include "cli/err.h"
-#include "cli/json.h"
-#include "cli/text.h"
-#include "kernel/instance.h"
 #include "verbs/verbs.h"
 
 /* True if the user wants this parameter. Without keys, the user wants all. */
@@ -186,15 +180,6 @@ static int verb_show(void *options, int argc, char **argv)
 	return EXIT_DONE;
 }
 
-static const struct option_def show_options[] = {
-	NAME,
-	PROFILE("PROFILE", "show this profile instead of the default one"),
-	{ "defaults", 0, NULL, option_flag, MEMBER(defaults),
-	  "show the defaults, not an instance" },
-	ALGORITHM("with --defaults: of this algorithm, by default bbr"),
-	END,
-};
-
 static const struct privileges_change of_show[] = {
 	{ "defaults", .spares = PRIVILEGES_ALL },
 	{},
@@ -202,4 +187,7 @@ static const struct privileges_change of_show[] = {
 
 BBRCTL_VERB(show, "show", NEEDS(LOOK, .changes = of_show), .args = "[KEY]...", .max_args = MANY,
 	    .brief = "show parameters: value, default, range, meaning",
-	    OPTIONS({ show_options, 0 }), .run = verb_show);
+	    OPTIONS(OWN(NAME, PROFILE("PROFILE", "show this profile instead of the default one"),
+			FLAG("defaults", defaults, "show the defaults, not an instance"),
+			ALGORITHM("with --defaults: of this algorithm, by default bbr"))),
+	    .run = verb_show);

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-#include <time.h>
 
 #include "cgroup/cgroup.h"
-#include "descriptor.h"
-#include "cli/err.h"
 #include "kernel/clock.h"
-#include "kernel/instance.h"
 #include "kernel/netns.h"
 #include "instance/netns_default.h"
-#include "tuning/param.h"
-#include "tuning/profile_map.h"
-#include "cli/json.h"
-#include "cli/text.h"
-#include "cli/units.h"
 #include "verbs/verbs.h"
 
 /* What `status` shows of an instance. */
@@ -296,5 +285,5 @@ static int verb_status(void *options, int argc, char **argv)
 }
 
 BBRCTL_VERB(status, "status", NEEDS(LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS), .args = "[NAME]",
-	    .max_args = 1, .brief = "list the loaded instances", OPTIONS({ option_instance, 0 }),
+	    .max_args = 1, .brief = "list the loaded instances", OPTIONS(OWN(NAME)),
 	    .run = verb_status);

@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
-
-#include "cgroup/cgroup.h"
-#include "cli/err.h"
-#include "kernel/instance.h"
 #include "kernel/netns.h"
-#include "cli/json.h"
-#include "cli/units.h"
-#include "experiment/running/running.h"
 #include "instance/struct_ops.h"
-#include "self/lock.h"
-#include "instance/netns_default.h"
 #include "machine/machine.h"
 #include "migration/migration.h"
 #include "verbs/verbs.h"
@@ -149,14 +138,9 @@ static int verb_unload(void *options, int argc, char **argv)
 	return !ret && (unseen || left) ? EXIT_REFUSED : ret;
 }
 
-static const struct option_def unload_options[] = {
-	NAME,
-	{ "migrate", 0, "CC", option_text, MEMBER(migrate),
-	  "first move its connections to this congestion control" },
-	END,
-};
-
 BBRCTL_VERB(unload, "unload", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[NAME]",
 	    .max_args = 1,
 	    .brief = "unload an instance; open connections keep its code until they close",
-	    OPTIONS({ unload_options, 0 }), .run = verb_unload);
+	    OPTIONS(OWN(NAME, TEXT("migrate", "CC", migrate,
+				   "first move its connections to this congestion control"))),
+	    .run = verb_unload);

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdio.h>
 
 #include <bpf/bpf.h>
 
-#include "descriptor.h"
-#include "cli/err.h"
-#include "kernel/instance.h"
-#include "cli/json.h"
-#include "self/lock.h"
 #include "instance/netns_default.h"
 #include "instance/object.h"
 #include "instance/struct_ops.h"
 #include "instance/swap.h"
-#include "cli/units.h"
 #include "verbs/verbs.h"
 
 /* Does everything that can fail before the name is touched. */
@@ -120,13 +113,8 @@ static int verb_upgrade(void *options, int argc, char **argv)
 	return ret;
 }
 
-static const struct option_def upgrade_options[] = {
-	NAME,
-	OBJECT("a BPF object instead of the one in bbrctl"),
-	END,
-};
-
 BBRCTL_VERB(upgrade, "upgrade", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[NAME]",
 	    .max_args = 1,
 	    .brief = "replace an instance's code; open connections keep the old code",
-	    OPTIONS({ upgrade_options, 0 }), .run = verb_upgrade);
+	    OPTIONS(OWN(NAME, OBJECT("a BPF object instead of the one in bbrctl"))),
+	    .run = verb_upgrade);

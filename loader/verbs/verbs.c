@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The list of bbrctl's verbs, and the options that several of them have. */
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "cgroup/cgroup.h"
-#include "descriptor.h"
-#include "cli/err.h"
 #include "machine/machine.h"
-#include "self/lock.h"
 #include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
 
@@ -76,20 +70,18 @@ static const struct option_def every_verb[] = {
 	END,
 };
 
-const struct option_def option_instance[] = { NAME, END };
-
 const struct option_def option_dst[] = {
-	{ "dst", 0, "PREFIX", option_text, MEMBER(filter.dst),
-	  "connections to these addresses: 10.0.0.0/8, 2001:db8::1" },
+	TEXT("dst", "PREFIX", filter.dst,
+	     "connections to these addresses: 10.0.0.0/8, 2001:db8::1"),
 	END,
 };
 
 const struct option_def option_filter[] = {
-	{ "dport", 0, "N", option_text, MEMBER(filter.dport), "with this remote port" },
-	{ "sport", 0, "N", option_text, MEMBER(filter.sport), "with this local port" },
+	TEXT("dport", "N", filter.dport, "with this remote port"),
+	TEXT("sport", "N", filter.sport, "with this local port"),
 	CGROUP("of this cgroup, and of those below it"),
 	POD,
-	{ "mark", 0, "N", option_text, MEMBER(filter.mark), "with this mark (SO_MARK)" },
+	TEXT("mark", "N", filter.mark, "with this mark (SO_MARK)"),
 	END,
 };
 

@@ -8,11 +8,18 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "bpf_bbr/abi.h"
 #include "cli/completion.h"
+#include "cli/err.h"
+#include "cli/json.h"
 #include "cli/options.h"
+#include "cli/units.h"
 #include "experiment/running/running.h"
+#include "kernel/instance.h"
+#include "self/lock.h"
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_text.h"
@@ -95,29 +102,25 @@ int name_argument(struct options *opt, int argc, char **argv);
 
 #define MEMBER(m) offsetof(struct options, m)
 
+#define OPTION(name, arg, parse, member, help) { name, 0, arg, parse, MEMBER(member), help }
+#define FLAG(name, member, help) OPTION(name, NULL, option_flag, member, help)
+#define TEXT(name, arg, member, help) OPTION(name, arg, option_text, member, help)
+#define END { 0 }
+
 #define NAME { "name", 0, "NAME", option_name, 0, "the instance, by default bpf_bbr" }
-#define PROFILE(arg, help) { "profile", 0, arg, option_text, MEMBER(profile), help }
-#define ALGORITHM(help) { "algorithm", 0, "ALGORITHM", option_text, MEMBER(algorithm), help }
-#define OBJECT(help) { "object", 0, "FILE", option_text, MEMBER(object), help }
-#define NETNS(help) { "netns", 0, "N", option_text, MEMBER(netns), help }
-#define ALL_NETNS(help) { "all-netns", 0, NULL, option_flag, MEMBER(all_netns), help }
-#define CGROUP(help) { "cgroup", 0, "PATH", option_once, MEMBER(filter.cgroup), help }
-#define POD                      \
-	{ "pod",                 \
-	  0,                     \
-	  "POD",                 \
-	  option_pod,            \
-	  MEMBER(filter.cgroup), \
-	  "of a pod: NAMESPACE/NAME[,LABEL=VALUE]" }
-#define END \
-	{   \
-	}
+#define PROFILE(arg, help) TEXT("profile", arg, profile, help)
+#define ALGORITHM(help) TEXT("algorithm", "ALGORITHM", algorithm, help)
+#define OBJECT(help) TEXT("object", "FILE", object, help)
+#define NETNS(help) TEXT("netns", "N", netns, help)
+#define ALL_NETNS(help) FLAG("all-netns", all_netns, help)
+#define CGROUP(help) OPTION("cgroup", "PATH", option_once, filter.cgroup, help)
+#define POD \
+	OPTION("pod", "POD", option_pod, filter.cgroup, "of a pod: NAMESPACE/NAME[,LABEL=VALUE]")
 
 #define EXPERIMENT(m) MEMBER(experiment.m)
 
 /* Options that several verbs have. */
-extern const struct option_def option_instance[], option_dst[], option_filter[], option_src[],
-	option_not[];
+extern const struct option_def option_dst[], option_filter[], option_src[], option_not[];
 
 /*
  * CAP_SYS_ADMIN is for bpf(2)'s *_GET_FD_BY_ID and *_GET_NEXT_ID, which find a loaded instance; the
@@ -140,10 +143,11 @@ void options_init(void *options);
 #define OPTIONS(...)                            \
 	.groups = (const struct option_group[]) \
 	{                                       \
-		__VA_ARGS__,                    \
-		{                               \
-		}                               \
+		__VA_ARGS__, END                \
 	}
+
+/* A group of options that only this verb has. */
+#define OWN(...) { (const struct option_def[]){ __VA_ARGS__, END }, 0 }
 
 /* Defines a verb of bbrctl: its word or words, what it needs, and its other members. */
 #define BBRCTL_VERB(word, words, needs, ...)                                \
