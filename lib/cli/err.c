@@ -131,6 +131,8 @@ static bool is_locked_down(void)
 
 int err_bpf(int error, const char *what)
 {
+	if (!error)
+		return EXIT_DONE;
 	err("%s: %s", what, strerror(error < 0 ? -error : error));
 	if ((abs(error) == EINVAL || abs(error) == EPERM) && is_locked_down())
 		remedy("the kernel is locked down for confidentiality, so no BPF program may read "

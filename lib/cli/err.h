@@ -61,7 +61,10 @@ void err_mute(bool mute);
 /* One line on stderr, only with -v. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints the error for -errno of a bpf() call: "what: why". Returns EXIT_REFUSED. */
+/*
+ * Prints the error for -errno of a bpf() call: "what: why". Returns EXIT_REFUSED; EXIT_DONE for 0,
+ * which is no error.
+ */
 int err_bpf(int error, const char *what);
 
 /* True with -v. */
@@ -84,9 +87,9 @@ void *mem_grow(void *list, size_t n, size_t size);
  * Loops over the n elements of a list, which stays where it is: for_each (s, plan->step, plan->n).
  * A negative n, an error, is as 0.
  */
-#define for_each(at, list, n)                                                                   \
-	for (__typeof__(*(list)) *at = (list), *at##_end = (n) > 0 ? at + (n) : at; at != at##_end; \
-	     at++)
+#define for_each(at, list, n)                                                       \
+	for (__typeof__(*(list)) *at = (list), *at##_end = (n) > 0 ? at + (n) : at; \
+	     at != at##_end; at++)
 char *mem_copy(const char *text);
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The list with one more word, behind `between` unless it is the first; frees the shorter one. */

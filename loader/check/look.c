@@ -294,7 +294,7 @@ static int note_meant(const struct check *c, const char *mount, int map)
 		if (!error)
 			error = cgroup_walk(path, note_processes, &to);
 	}
-	return error ? err_bpf(error, "cannot note the sockets of attached cgroups") : EXIT_DONE;
+	return err_bpf(error, "cannot note the sockets of attached cgroups");
 }
 
 static int look_at_experiments(struct check *c, size_t mount)
@@ -336,11 +336,11 @@ static int look_at_cgroups(struct check *c, struct uses_bpf *program)
 static int look_at_sockets(struct check *c, struct uses_bpf *program)
 {
 	struct looking l = { .c = c, .program = program };
-	int error = iterator_run(program->links.find_all_ops_fd), ret;
+	int error, ret = err_bpf(iterator_run(program->links.find_all_ops_fd),
+				 "cannot list the congestion controls");
 
-	if (error)
-		return err_bpf(error, "cannot list the congestion controls");
-	ret = look_at_cgroups(c, program);
+	if (!ret)
+		ret = look_at_cgroups(c, program);
 	if (ret)
 		return ret;
 	if (netns_for_each(look_at, &l)) /* it has printed what cannot be read; the rest counts */
@@ -348,7 +348,7 @@ static int look_at_sockets(struct check *c, struct uses_bpf *program)
 	add_unseen(c);
 	error = read_uses(c, program->maps.uses_groups.map_fd);
 	c->lost = program->bss->uses_lost;
-	return error ? err_bpf(error, "cannot read what sockets use") : EXIT_DONE;
+	return err_bpf(error, "cannot read what sockets use");
 }
 
 int check_look(struct check *c)

@@ -120,15 +120,11 @@ static int prepare_code(const struct step *s, struct work *w)
 	error = carry_defaults(&s->found->loaded, w->obj.bpf);
 	if (!error)
 		w->old_map = instance_map(s->found->loaded.map_id);
-	if (error || w->old_map < 0)
-		return err_bpf(error ? error : w->old_map, s->name);
-	return EXIT_DONE;
+	return err_bpf(error || w->old_map >= 0 ? error : w->old_map, s->name);
 }
 
 static int prepare_attachment(const struct attachment *at, struct placed *new)
 {
-	int error;
-
 	new->at = at;
 	new->cgroup = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (new->cgroup < 0)
@@ -136,8 +132,7 @@ static int prepare_attachment(const struct attachment *at, struct placed *new)
 	new->prog = attach_program_load(at);
 	if (new->prog < 0)
 		return EXIT_REFUSED;
-	error = applied_mark(new->prog);
-	return error ? err_bpf(error, at->path) : EXIT_DONE;
+	return err_bpf(applied_mark(new->prog), at->path);
 }
 
 /* Since it was found, it may have gone with its cgroup, as a pod's does: then there is none. */
@@ -246,14 +241,12 @@ static int prepare_rules(const struct step *s, struct tuning_change *change)
 
 static int prepare_tuning_step(const struct step *s, struct tuning_change *change)
 {
-	int error;
-
 	switch (s->kind) {
 	case STEP_PROFILE_ADD:
 	case STEP_PROFILE_CHANGE:
-		error = tuning_change_profile(change, s->profile_wanted->name,
-					      &s->profile_wanted->params);
-		return error ? err_bpf(error, "cannot prepare a profile") : EXIT_DONE;
+		return err_bpf(tuning_change_profile(change, s->profile_wanted->name,
+						     &s->profile_wanted->params),
+			       "cannot prepare a profile");
 	case STEP_PROFILE_DELETE:
 		tuning_delete_profile(change, s->profile_found->name);
 		return EXIT_DONE;
@@ -276,45 +269,32 @@ static int prepare_instance(const struct plan *plan, const struct machine_instan
 	return ret;
 }
 
-static bool has_tuning(const struct plan *plan, const struct machine_instance *inst)
-{
-	for_each (s, plan->step, plan->n)
-		if (is_tuning(s) && s->found == inst)
-			return true;
-	return false;
-}
-
 /* Writes the new profiles and rules where nobody reads them yet. */
 static int prepare_tuning(struct carrying *c)
 {
-	int ret = EXIT_DONE, error;
+	int ret;
 
 	while (c->first_tuning < c->plan->n && !is_tuning(&c->plan->step[c->first_tuning]))
 		c->first_tuning++;
 	if (c->first_tuning == c->plan->n)
 		return EXIT_DONE;
 	c->tuning = mem_new(c->found->n_instances, sizeof(*c->tuning));
-	error = profile_wait();
-	if (error)
-		return err_bpf(error, "cannot prepare the profiles");
-	for_each (inst, c->found->instance, c->found->n_instances)
-		if (!ret && has_tuning(c->plan, inst))
+	ret = err_bpf(profile_wait(), "cannot prepare the profiles");
+	for_each (inst, c->found->instance, c->found->n_instances) {
+		bool changes = false;
+
+		for_each (s, c->plan->step, c->plan->n)
+			changes |= is_tuning(s) && s->found == inst;
+		if (!ret && changes)
 			ret = prepare_instance(c->plan, inst, &c->tuning[c->n_tuning++]);
+	}
 	return ret;
 }
 
 static int switch_tuning(const struct carrying *c)
 {
-	int error = tuning_switch(c->tuning, c->n_tuning);
-
-	return error ? err_bpf(error, "cannot change the profiles and rules") : EXIT_DONE;
-}
-
-static int switch_tuning_back(struct carrying *c)
-{
-	for (size_t i = 0; i < c->n_tuning; i++)
-		tuning_change_reverse(&c->tuning[i]);
-	return switch_tuning(c);
+	return err_bpf(tuning_switch(c->tuning, c->n_tuning),
+		       "cannot change the profiles and rules");
 }
 
 static int put_default(const struct step *s, const char *name, const char *previous,
@@ -378,22 +358,6 @@ static int carry_out(struct carrying *c, size_t i)
 	}
 }
 
-static int undo_load(const struct step *s)
-{
-	struct instance inst;
-	int ret = instance_find(s->name, &inst);
-
-	return ret ? ret : unregister(&inst);
-}
-
-static int undo_replace(const struct step *s, struct work *w)
-{
-	unsigned int n;
-	int ret = swap_back(&s->found->loaded, w->old_map);
-
-	return ret ? ret : defaults_set_again(s->name, &n);
-}
-
 static int undo_default(const struct step *s, const struct machine *found)
 {
 	const struct default_of *def = s->default_found;
@@ -408,14 +372,26 @@ static int undo(struct carrying *c, size_t i)
 {
 	const struct step *s = &c->plan->step[i];
 	struct work *w = &c->work[i];
+	struct instance inst;
+	unsigned int n;
+	int ret;
 
-	if (is_tuning(s))
-		return i == c->first_tuning ? switch_tuning_back(c) : EXIT_DONE;
 	switch (s->kind) {
 	case STEP_LOAD:
-		return undo_load(s);
+		ret = instance_find(s->name, &inst);
+		return ret ? ret : unregister(&inst);
 	case STEP_REPLACE:
-		return undo_replace(s, w);
+		ret = swap_back(&s->found->loaded, w->old_map);
+		return ret ? ret : defaults_set_again(s->name, &n);
+	case STEP_PROFILE_ADD:
+	case STEP_PROFILE_CHANGE:
+	case STEP_RULES:
+	case STEP_PROFILE_DELETE:
+		if (i != c->first_tuning)
+			return EXIT_DONE;
+		for_each (change, c->tuning, c->n_tuning)
+			tuning_change_reverse(change);
+		return switch_tuning(c);
 	case STEP_DEFAULT:
 	case STEP_DEFAULT_BACK:
 		return undo_default(s, c->found);
@@ -493,7 +469,7 @@ static int take_over_instance(const struct machine *wanted, const struct instanc
 			return EXIT_REFUSED;
 		error = applied_note_default(&marked, def->inode, true);
 	}
-	return error ? err_bpf(error, inst->name) : EXIT_DONE;
+	return err_bpf(error, inst->name);
 }
 
 /*
@@ -503,16 +479,14 @@ static int take_over_attachment(const struct attachment *found, const struct att
 {
 	bool stays = !*attachment_below(wanted) || *attachment_below(found);
 	struct work w = nothing;
-	int error, ret = open_attachment(found, &w.old);
+	int ret = open_attachment(found, &w.old);
 
-	if (!ret && stays) {
-		error = applied_mark(w.old.prog);
-		ret = error ? err_bpf(error, found->path) : EXIT_DONE;
-	} else if (!ret) {
+	if (!ret && stays)
+		ret = err_bpf(applied_mark(w.old.prog), found->path);
+	else if (!ret)
 		ret = prepare_attachment(wanted, &w.new);
-		if (!ret)
-			ret = put_attachment(&w.new, &w.old);
-	}
+	if (!ret && !stays)
+		ret = put_attachment(&w.new, &w.old);
 	release(&w);
 	return ret;
 }

@@ -9,13 +9,40 @@
 #include "machine/machine.h"
 #include "tuning/ini_file.h"
 
-#define MAX_NAME 64 /* of a section, as in ini_file.c */
+/* A line of a text, without its end, and what the reader of the file takes it for. */
+struct line {
+	char *text;
+	char *copy; /* that the others are cut from */
+	char *head; /* of a section: its name */
+	char *key, *value; /* of KEY = VALUE */
+	bool is_idle; /* nothing, or a comment */
+};
 
-/* A text as lines, without their ends. */
 struct lines {
-	char **line;
+	struct line *line;
 	size_t n;
 };
+
+static struct line line_of(char *text)
+{
+	const char *begin = text;
+	struct line l = { .text = text };
+
+	if (!strncmp(begin, INI_BOM, strlen(INI_BOM)))
+		begin += strlen(INI_BOM);
+	while (isspace((unsigned char)*begin))
+		begin++;
+	l.copy = mem_copy(begin);
+	l.is_idle = strchr(";#", *begin);
+	if (*begin == '[') {
+		l.head = l.copy + 1;
+		l.head[strcspn(l.head, "]")] = 0;
+	} else if (!l.is_idle) {
+		ini_cut_comment(l.copy);
+		ini_cut_pair(l.copy, &l.key, &l.value);
+	}
+	return l;
+}
 
 static struct lines lines_of(char *text)
 {
@@ -26,33 +53,22 @@ static struct lines lines_of(char *text)
 		end = strchrnul(text, '\n');
 		if (*end)
 			*end++ = 0;
-		MEM_ADD(l.line, l.n) = text;
+		MEM_ADD(l.line, l.n) = line_of(text);
 	}
 	return l;
 }
 
-static const char *without_indent(const char *line)
+static void free_lines(struct lines *l)
 {
-	if (!strncmp(line, INI_BOM, strlen(INI_BOM)))
-		line += strlen(INI_BOM);
-	while (isspace((unsigned char)*line))
-		line++;
-	return line;
-}
-
-/* True if the line is a section's head, of this one unless it is NULL. */
-static bool is_head(const char *line, const char *name)
-{
-	size_t len = name ? strlen(name) : 0;
-
-	line = without_indent(line);
-	return *line == '[' && (!name || (!strncmp(line + 1, name, len) && line[1 + len] == ']'));
+	for_each (line, l->line, l->n)
+		free(line->copy);
+	free(l->line);
 }
 
 /* The first line from i to `end` that is a head, of this section unless name is NULL; or `end`. */
 static size_t find_head(const struct lines *l, size_t i, size_t end, const char *name)
 {
-	while (i < end && !is_head(l->line[i], name))
+	while (i < end && !(l->line[i].head && (!name || !strcmp(l->line[i].head, name))))
 		i++;
 	return i;
 }
@@ -60,7 +76,7 @@ static size_t find_head(const struct lines *l, size_t i, size_t end, const char 
 /* Where lines that reach to the next head end: blanks and comments before it belong to that. */
 static size_t without_rest(const struct lines *l, size_t head, size_t next)
 {
-	while (next > head + 1 && strchr(";#", *without_indent(l->line[next - 1])))
+	while (next > head + 1 && l->line[next - 1].is_idle)
 		next--;
 	return next;
 }
@@ -68,21 +84,6 @@ static size_t without_rest(const struct lines *l, size_t head, size_t next)
 static size_t end_of(const struct lines *l, size_t head, size_t end)
 {
 	return without_rest(l, head, find_head(l, head + 1, end, NULL));
-}
-
-/* A line KEY = VALUE, as the reader of the file takes it; key NULL: it is something else. */
-struct pair {
-	char *copy, *key, *value;
-};
-
-static struct pair pair_of(const char *line)
-{
-	struct pair p = { .copy = mem_copy(without_indent(line)) };
-
-	ini_cut_comment(p.copy);
-	if (!ini_cut_pair(p.copy, &p.key, &p.value))
-		p.key = NULL;
-	return p;
 }
 
 /* Between options any number of blanks is one; the name behind the last one may have some. */
@@ -99,34 +100,29 @@ static bool same_value(const char *a, const char *b)
 	return !strcmp(a, b);
 }
 
-static bool has_line(const struct lines *l, size_t from, size_t end, const struct pair *like)
+static bool has_line(const struct lines *l, size_t from, size_t end, const struct line *like)
 {
-	bool has = false;
-
-	for (; !has && from < end; from++) {
-		struct pair p = pair_of(l->line[from]);
-
-		has = p.key && !strcmp(p.key, like->key) && same_value(p.value, like->value);
-		free(p.copy);
-	}
-	return has;
+	for_each (line, l->line + from, end - from)
+		if (line->key && !strcmp(line->key, like->key) &&
+		    same_value(line->value, like->value))
+			return true;
+	return false;
 }
 
 /* Reads a line "rule = OPTIONS" into a rule without profile; false: it is something else, or for pods. */
-static bool read_rule(const char *line, struct bbr_rule *rule)
+static bool read_rule(const struct line *line, struct bbr_rule *rule)
 {
-	struct pair p = pair_of(line);
+	char *value AUTO_FREE = line->key ? mem_copy(line->value) : NULL;
 	struct rule_line parsed;
-	bool is_rule = p.key && !strcmp(p.key, "rule") && !rule_parse_line(p.value, &parsed) &&
-		       !parsed.pods;
 
-	if (is_rule)
-		*rule = parsed.rule;
-	free(p.copy);
-	return is_rule;
+	if (!line->key || strcmp(line->key, "rule") || rule_parse_line(value, &parsed) ||
+	    parsed.pods)
+		return false;
+	*rule = parsed.rule;
+	return true;
 }
 
-static bool same_options(const char *line, const char *other)
+static bool same_options(const struct line *line, const struct line *other)
 {
 	struct bbr_rule a, b;
 	const struct rule_list one = { &b, 1 };
@@ -143,42 +139,34 @@ struct editing {
 static void copy(const struct editing *e, const struct lines *l, size_t from, size_t end)
 {
 	for (; from < end; from++)
-		fprintf(e->out, "%s\n", l->line[from]);
+		fprintf(e->out, "%s\n", l->line[from].text);
 }
 
 /* Writes a section that is in both: new rules before the old ones, new values instead of old ones. */
 static void merge_section(const struct editing *e, size_t head, size_t end, size_t new_head)
 {
 	size_t new_end = end_of(&e->new, new_head, e->new.n);
-	bool are_rules = is_head(e->old.line[head], RULES_SECTION);
+	bool are_rules = !strcmp(e->old.line[head].head, RULES_SECTION);
 
 	copy(e, &e->old, head, head + 1);
 	copy(e, &e->new, new_head + 1, new_end);
 	for (size_t i = head + 1; i < end; i++) {
-		const char *line = without_indent(e->old.line[i]);
-		bool is_replaced = !strchr(";#", *line) && !are_rules;
+		bool is_replaced = !e->old.line[i].is_idle && !are_rules;
 
 		for (size_t k = new_head + 1; are_rules && !is_replaced && k < new_end; k++)
-			is_replaced = same_options(line, e->new.line[k]);
+			is_replaced = same_options(&e->old.line[i], &e->new.line[k]);
 		if (!is_replaced)
 			copy(e, &e->old, i, i + 1);
 	}
 }
 
-static void read_head(const char *line, char name[MAX_NAME])
-{
-	line = without_indent(line);
-	snprintf(name, MAX_NAME, "%.*s", (int)strcspn(line + 1, "]"), line + 1);
-}
-
 /* Writes new sections that the instance does not have in the lines from head to end. */
 static void add_sections(const struct editing *e, size_t head, size_t end, bool rules)
 {
-	char name[MAX_NAME];
-
 	for (size_t i = find_head(&e->new, 1, e->new.n, NULL); i < e->new.n;
 	     i = find_head(&e->new, i + 1, e->new.n, NULL)) {
-		read_head(e->new.line[i], name);
+		const char *name = e->new.line[i].head;
+
 		if (!strcmp(name, RULES_SECTION) != rules ||
 		    find_head(&e->old, head + 1, end, name) < end)
 			continue;
@@ -192,24 +180,20 @@ static void merge_instance(const struct editing *e, size_t head, size_t end)
 {
 	size_t rules = find_head(&e->old, head + 1, end, RULES_SECTION);
 	size_t i = end_of(&e->old, head, end), next, new_head;
-	char name[MAX_NAME];
 
 	copy(e, &e->old, head, i);
 	for (size_t k = 1; k < end_of(&e->new, 0, e->new.n); k++) {
-		struct pair p = pair_of(e->new.line[k]);
+		const struct line *line = &e->new.line[k];
 
-		if (p.key && strcmp(p.key, "algorithm") && !has_line(&e->old, head, i, &p))
+		if (line->key && strcmp(line->key, "algorithm") &&
+		    !has_line(&e->old, head, i, line))
 			copy(e, &e->new, k, k + 1);
-		free(p.copy);
 	}
 	for (; i < end; i = next) {
-		next = i + 1;
-		new_head = e->new.n;
-		if (is_head(e->old.line[i], NULL)) {
-			next = end_of(&e->old, i, end);
-			read_head(e->old.line[i], name);
-			new_head = find_head(&e->new, 1, e->new.n, name);
-		}
+		const char *name = e->old.line[i].head;
+
+		next = name ? end_of(&e->old, i, end) : i + 1;
+		new_head = name ? find_head(&e->new, 1, e->new.n, name) : e->new.n;
 		if (i == rules)
 			add_sections(e, head, end, false); /* rules name profiles above them */
 		if (new_head < e->new.n)
@@ -222,15 +206,13 @@ static void merge_instance(const struct editing *e, size_t head, size_t end)
 	add_sections(e, head, end, true);
 }
 
-static size_t find_next_instance(const struct lines *l, size_t i)
+static size_t find_next_instance(const struct lines *l, size_t head)
 {
-	size_t head = i;
+	size_t i = head + 1;
 
-	for (i++; i < l->n; i++)
-		if (is_head(l->line[i], NULL) &&
-		    !strncmp(without_indent(l->line[i]) + 1, INSTANCE_SECTION " ",
-			     strlen(INSTANCE_SECTION " ")))
-			break;
+	while (i < l->n && !(l->line[i].head && !strncmp(l->line[i].head, INSTANCE_SECTION " ",
+							 strlen(INSTANCE_SECTION " "))))
+		i++;
 	return without_rest(l, head, i);
 }
 
@@ -238,24 +220,22 @@ char *machine_edit(const char *file, const char *instance)
 {
 	char *old AUTO_FREE = mem_copy(file), *new AUTO_FREE = mem_copy(instance), *text = NULL;
 	struct editing e = { lines_of(old), lines_of(new), NULL };
-	char name[MAX_NAME];
 	size_t n, head, end;
 
 	e.out = mem_need(open_memstream(&text, &n));
-	read_head(e.new.line[0], name);
-	head = find_head(&e.old, 0, e.old.n, name);
+	head = find_head(&e.old, 0, e.old.n, e.new.line[0].head);
 	end = head < e.old.n ? find_next_instance(&e.old, head) : head;
 	copy(&e, &e.old, 0, head);
 	if (head < e.old.n) {
 		merge_instance(&e, head, end);
 	} else {
-		if (head && *without_indent(e.old.line[head - 1]))
+		if (head && *e.old.line[head - 1].copy)
 			fputc('\n', e.out);
 		copy(&e, &e.new, 0, e.new.n);
 	}
 	copy(&e, &e.old, end, e.old.n);
 	mem_check(!fclose(e.out) && text);
-	free(e.old.line);
-	free(e.new.line);
+	free_lines(&e.old);
+	free_lines(&e.new);
 	return text;
 }

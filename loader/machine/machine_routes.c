@@ -242,13 +242,14 @@ static int write_note(const char *name, const struct machine_route *r,
 		      const struct route_note *note)
 {
 	struct instance inst;
-	int ret, error;
+	int ret;
 
 	if (!note && instance_id(name) <= 0)
 		return EXIT_DONE;
 	ret = instance_get(name, &inst);
-	error = ret ? 0 : route_note_write(&inst, r->inode, &r->is, note);
-	return error ? err_bpf(error, "cannot note that an apply set a route") : ret;
+	return ret ? ret :
+		     err_bpf(route_note_write(&inst, r->inode, &r->is, note),
+			     "cannot note that an apply set a route");
 }
 
 static bool is_made(const struct machine_route *r)

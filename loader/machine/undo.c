@@ -28,21 +28,14 @@ static const char *name_of(const char *only)
 	return undo_path(only) + strlen(FOLDER "/");
 }
 
-/* What others may write is not to be believed. */
-static bool is_safe(int fd, mode_t kind)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && (st.st_mode & S_IFMT) == kind &&
-	       (!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & 022);
-}
-
-/* Returns a descriptor, or -1 with errno set. */
+/* Returns a descriptor, or -1 with errno set. What others may write is not to be believed. */
 static int open_safely(int folder, const char *path, int flags, mode_t kind)
 {
 	int fd = openat(folder, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
 
-	if (fd < 0 || is_safe(fd, kind))
+	if (fd < 0 || (!fstat(fd, &st) && (st.st_mode & S_IFMT) == kind &&
+		       (!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & 022)))
 		return fd;
 	close(fd);
 	errno = EPERM;
@@ -155,23 +148,21 @@ struct keeping {
 	struct machine before; /* its members are those of `found` */
 };
 
+/* True if a step of the plan changes this: an instance, a default or an attachment. */
+static bool is_changed(const struct keeping *k, const void *found)
+{
+	for_each (s, k->plan->step, k->plan->n)
+		if (s->found == found || s->default_found == found || s->found_at == found)
+			return true;
+	return false;
+}
+
 static bool keeps_default(const struct keeping *k, const struct default_of *def)
 {
 	const struct machine_note *note = machine_note(k->found, def->name, def->inode);
-	bool is_kept = note && (note->is_applied || machine_default(k->wanted, def->inode));
 
-	for_each (s, k->plan->step, k->plan->n)
-		is_kept |= note && s->default_found == def;
-	return is_kept;
-}
-
-static bool keeps_attachment(const struct keeping *k, const struct attachment *at)
-{
-	bool is_kept = at->is_applied || machine_attachment(k->wanted, at->path);
-
-	for_each (s, k->plan->step, k->plan->n)
-		is_kept |= s->found_at == at;
-	return is_kept;
+	return note &&
+	       (note->is_applied || machine_default(k->wanted, def->inode) || is_changed(k, def));
 }
 
 /* True if an instance is kept for what a namespace, a cgroup or a route has of it. */
@@ -188,11 +179,9 @@ static bool is_in_use(const struct keeping *k, const char *name)
 
 static bool keeps_instance(const struct keeping *k, const struct machine_instance *inst)
 {
-	bool is_kept = inst->is_applied && (!k->only || !strcmp(k->only, inst->name));
-
-	for_each (s, k->plan->step, k->plan->n)
-		is_kept |= s->found == inst;
-	return is_kept || machine_instance(k->wanted, inst->name) || is_in_use(k, inst->name);
+	return (inst->is_applied && (!k->only || !strcmp(k->only, inst->name))) ||
+	       is_changed(k, inst) || machine_instance(k->wanted, inst->name) ||
+	       is_in_use(k, inst->name);
 }
 
 /*
@@ -220,7 +209,8 @@ static bool gather(struct keeping *k)
 			MEM_ADD(b->def, b->n_defaults) = *def;
 		}
 	for_each (at, k->found->attached, k->found->n_attached)
-		if (keeps_attachment(k, at)) {
+		if (at->is_applied || machine_attachment(k->wanted, at->path) ||
+		    is_changed(k, at)) {
 			MEM_ADD(b->attached, b->n_attached) = *at;
 		}
 	for_each (r, k->found->route, k->found->n_routes)
@@ -309,14 +299,6 @@ bool undo_make(const struct undo *last, const struct machine *wanted, const stru
 
 /* ---- the file */
 
-static int replace(int folder, const struct undo *u)
-{
-	const char *const part[] = { u->is_undone ? UNDONE : APPLIED, u->before, BETWEEN, u->after,
-				     NULL };
-
-	return output_replace(folder, name_of(u->only), NULL, part);
-}
-
 /* Removes the files of single instances, which the whole machine's replaces. Closes the folder. */
 static void remove_others(int folder)
 {
@@ -330,6 +312,8 @@ static void remove_others(int folder)
 
 void undo_write(const struct undo *u)
 {
+	const char *const part[] = { u->is_undone ? UNDONE : APPLIED, u->before, BETWEEN, u->after,
+				     NULL };
 	int folder = open_folder(), error = folder < 0 ? errno : 0;
 
 	if (error == ENOENT) {
@@ -337,7 +321,7 @@ void undo_write(const struct undo *u)
 		return;
 	}
 	if (!error && u->before)
-		error = replace(folder, u);
+		error = output_replace(folder, name_of(u->only), NULL, part);
 	if (error) {
 		err("%s: cannot be written: %s\n"
 		    "bbrctl apply --undo will not undo this apply",
