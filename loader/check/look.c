@@ -357,15 +357,13 @@ int check_look(struct check *c)
 	struct stat st;
 	int error, ret = EXIT_DONE;
 
-	if (c->file && !c->is_broken) {
+	if (c->file && !c->is_broken)
 		ret = machine_kernel_read(NULL, &c->wanted, &c->found);
-		if (!ret)
-			plan_make(&c->wanted, &c->found,
-				  c->wanted.is_tuning ? c->wanted.instance[0].name : NULL, false,
-				  &c->plan);
-	}
 	if (ret)
 		return ret;
+	if (c->file && !c->is_broken)
+		plan_make(&c->wanted, &c->found,
+			  c->wanted.is_tuning ? c->wanted.instance[0].name : NULL, false, &c->plan);
 	c->initial = stat("/proc/1/ns/net", &st) ? 0 : st.st_ino;
 	c->own = stat(NETNS_OWN, &st) ? 0 : st.st_ino;
 	c->n_alive = instance_list_alive(&c->alive);

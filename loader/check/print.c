@@ -9,13 +9,13 @@
 #define STEPS_SHOWN 10
 #define NAMES_SHOWN 8 /* congestion controls of a namespace */
 
-/* What the sockets of a namespace use, by name and code. */
 static void print_wrapped(const char *text, int indent, bool is_command)
 {
 	printf("%*s", indent, "");
 	text_print_wrapped(stdout, text, indent, indent + 2, TEXT_WIDTH, is_command);
 }
 
+/* What the sockets of a namespace use, by name and code. */
 struct name_count {
 	const char *name;
 	__u32 map_id;

@@ -57,24 +57,6 @@ static const struct meant_at *attachment_of(const struct check *c, const struct 
 	return found;
 }
 
-/* The attachment of a socket's process, if the socket's own cgroup has none; NULL: none. */
-static const struct meant_at *attachment_of_process(const struct check *c, const struct use *u)
-{
-	const struct meant_at *at = u->key.attachment && u->key.attachment <= c->n_meant ?
-					    &c->meant[u->key.attachment - 1] :
-					    NULL;
-
-	return at && is_meant(c, at) && holds(at, u) ? at : NULL;
-}
-
-/* The route of the file that leads there; NULL: none. */
-static const struct machine_route *route_of(const struct check *c, const struct use *u)
-{
-	return u->key.route && u->key.route <= c->wanted.n_routes ?
-		       &c->wanted.route[u->key.route - 1] :
-		       NULL;
-}
-
 /* True if the machine has the route as the file says. */
 static bool is_routed(const struct check *c, const struct machine_route *wanted)
 {
@@ -115,19 +97,27 @@ struct meant {
 	enum use_cause cause; /* why they do not, unless there is another reason */
 };
 
-/* An attachment decides after a route, unless the route is locked. */
+/*
+ * An attachment decides after a route, unless the route is locked. If the socket's own cgroup has
+ * none, that of its process counts.
+ */
 static struct meant meant_for(const struct check *c, const struct checked_netns *ns,
 			      const struct use *u)
 {
-	struct meant m = { .route = route_of(c, u), .at = attachment_of(c, u), .cause = USE_OLD };
+	struct meant m = { .at = attachment_of(c, u), .cause = USE_OLD };
+	const struct meant_at *of_process = NULL;
 
+	if (u->key.route && u->key.route <= c->wanted.n_routes)
+		m.route = &c->wanted.route[u->key.route - 1];
+	if (u->key.attachment && u->key.attachment <= c->n_meant)
+		of_process = &c->meant[u->key.attachment - 1];
 	if (m.route && m.at && !m.route->is.is_locked)
 		m.route = NULL;
 	if (m.route)
 		m.at = NULL;
-	if (!m.route && !m.at) {
-		m.at = attachment_of_process(c, u);
-		m.cause = m.at ? USE_OTHER_CGROUP : USE_OLD;
+	if (!m.route && !m.at && of_process && is_meant(c, of_process) && holds(of_process, u)) {
+		m.at = of_process;
+		m.cause = USE_OTHER_CGROUP;
 	}
 	m.name = m.route ? m.route->name : m.at ? m.at->name : default_meant(c, ns);
 	return m;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 
-#include "machine/machine.h"
+#include "machine/plan.h"
 
 /*
  * Only bbrctl freezes the map of an instance's clamped parameters. The kernel shows that only here.
@@ -27,9 +27,9 @@ static int is_ours(const struct instance *inst)
 static int read_profiles(struct machine_instance *inst, int index[BBR_PROFILES])
 {
 	char name[BBR_PROFILE_NAME_LEN];
-	int ret = EXIT_DONE;
+	int ret;
 
-	for (int i = 0; !ret && i < BBR_PROFILES; i++) {
+	for (int i = 0; i < BBR_PROFILES; i++) {
 		profile_name(&inst->map, i, name);
 		index[i] = 0; /* as the program does: no profile means the default */
 		if (!name[0])
@@ -40,7 +40,7 @@ static int read_profiles(struct machine_instance *inst, int index[BBR_PROFILES])
 		index[i] = inst->profiles.n - 1;
 		profile_read(&inst->map, i, &inst->profiles.def[index[i]].params);
 	}
-	return ret;
+	return EXIT_DONE;
 }
 
 static int read_tuning(struct machine_instance *inst)
@@ -54,11 +54,8 @@ static int read_tuning(struct machine_instance *inst)
 	ret = read_profiles(inst, index);
 	if (!ret)
 		ret = rule_list_read(&inst->loaded, &inst->rules);
-	for (__u32 i = 0; !ret && i < inst->rules.n; i++) {
-		struct bbr_rule *rule = &inst->rules.rule[i];
-
+	for_each (rule, inst->rules.rule, inst->rules.n)
 		rule->profile = rule->profile < BBR_PROFILES ? index[rule->profile] : 0;
-	}
 	return ret;
 }
 
@@ -85,15 +82,15 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 
 	if (n < 0)
 		return err_bpf(n, "cannot read the previous defaults");
-	for (int i = 0; i < n; i++) {
-		struct machine_note note = { .inode = list[i].inode };
-		int applied = applied_has_default(loaded, list[i].inode);
+	for_each (of, list, n) {
+		struct machine_note note = { .inode = of->inode };
+		int applied = applied_has_default(loaded, of->inode);
 
 		if (applied < 0)
 			return err_bpf(applied, "cannot read the defaults that an apply set");
 		note.is_applied = applied;
 		strcpy(note.name, loaded->name);
-		strcpy(note.previous, list[i].previous);
+		strcpy(note.previous, of->previous);
 		machine_add_note(m, &note);
 	}
 	return EXIT_DONE;
@@ -107,10 +104,11 @@ int machine_kernel_read(const char *only, const struct machine *wanted, struct m
 	*m = (struct machine){ .is_found = true };
 	if (n < 0)
 		return err_bpf(n, "cannot list instances");
-	for (int i = 0; !ret && i < n; i++) {
-		ret = read_instance(m, &list[i], !only || !strcmp(only, list[i].name));
+	for_each (inst, list, n) {
 		if (!ret)
-			ret = read_notes(m, &list[i]);
+			ret = read_instance(m, inst, !only || !strcmp(only, inst->name));
+		if (!ret)
+			ret = read_notes(m, inst);
 	}
 	if (ret)
 		return ret;
@@ -123,4 +121,14 @@ int machine_kernel_read(const char *only, const struct machine *wanted, struct m
 		return err_bpf(n, "cannot look at the cgroups");
 	m->n_attached = n;
 	return machine_read_routes(wanted, m);
+}
+
+int plan_read(const struct machine *wanted, const char *only, bool prune, struct machine *found,
+	      struct plan *plan)
+{
+	int ret = machine_kernel_read(only, wanted, found);
+
+	if (!ret)
+		plan_make(wanted, found, only, prune, plan);
+	return ret;
 }

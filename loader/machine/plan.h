@@ -69,6 +69,13 @@ void plan_make(const struct machine *wanted, const struct machine *found, const 
 	       bool prune, struct plan *plan);
 void plan_free(struct plan *plan);
 
+/*
+ * Reads what the kernel has (machine_kernel_read()), and makes the steps. The caller frees both in any
+ * case.
+ */
+int plan_read(const struct machine *wanted, const char *only, bool prune, struct machine *found,
+	      struct plan *plan);
+
 /* True if routes or pods that came, changed or went may be the reason for the step. */
 bool step_is_followed(const struct machine *wanted, const struct step *s);
 

@@ -91,58 +91,38 @@ static void warn_of_slow_rates(const struct plan *plan)
 				param_warn(s->name, NULL, &def->params);
 }
 
-/* What cannot be part of the plan: it is about what the plan has made. */
-static int finish(const struct applying *a, const struct instance *alive, int n)
-{
-	int ret = a->wanted.is_tuning ? EXIT_DONE : machine_take_over(&a->wanted, &a->found);
-
-	if (!ret)
-		ret = renew_defaults(&a->wanted, alive, n);
-	if (!ret)
-		warn_of_slow_rates(&a->plan);
-	return ret;
-}
-
-/* Carries out the plan. Keeps the state before it first: if it is killed, that is still right. */
-static int carry_out(struct applying *a)
-{
-	struct undo undo AUTO(undo_free) = {};
-	bool keeps = a->keeps && undo_make(&a->undo, &a->wanted, &a->found, &a->plan, &undo);
-	int ret;
-
-	if (keeps)
-		undo_write(&undo);
-	ret = plan_carry_out(&a->plan, &a->found);
-	if (ret && keeps)
-		undo_write(&a->undo);
-	return ret;
-}
-
+/*
+ * Carries out the plan. Keeps the state before it first: if it is killed, that is still right. What
+ * follows cannot be part of the plan: it is about what the plan has made.
+ */
 static int change(struct applying *a)
 {
+	struct undo undo AUTO(undo_free) = {};
 	struct instance *alive AUTO_FREE = NULL;
 	int n, ret = plan_refuse_use(&a->plan);
+	bool keeps;
 
 	if (ret)
 		return ret;
 	n = instance_list_alive(&alive);
 	if (n < 0)
 		return err_bpf(n, "cannot list instances");
-	ret = carry_out(a);
+	keeps = a->keeps && undo_make(&a->undo, &a->wanted, &a->found, &a->plan, &undo);
+	if (keeps)
+		undo_write(&undo);
+	ret = plan_carry_out(&a->plan, &a->found);
+	if (ret && keeps)
+		undo_write(&a->undo);
 	if (ret)
 		return ret;
-	ret = finish(a, alive, n);
-	if (ret)
-		remedy("all changes were made; run bbrctl apply again for the rest");
-	return ret;
-}
-
-static int make_plan(struct applying *a)
-{
-	int ret = machine_kernel_read(a->only, &a->wanted, &a->found);
-
+	if (!a->wanted.is_tuning)
+		ret = machine_take_over(&a->wanted, &a->found);
 	if (!ret)
-		plan_make(&a->wanted, &a->found, a->only, a->prune, &a->plan);
+		ret = renew_defaults(&a->wanted, alive, n);
+	if (!ret)
+		warn_of_slow_rates(&a->plan);
+	else
+		remedy("all changes were made; run bbrctl apply again for the rest");
 	return ret;
 }
 
@@ -152,33 +132,18 @@ static void forget_plan(struct applying *a)
 	machine_free(&a->found);
 }
 
-static void print(const struct applying *a)
-{
-	if (a->opt->json)
-		print_json(a);
-	else
-		print_text(a);
-}
-
 /* Makes the machine match the file that was read, or only looks at what differs. */
 static int apply(struct applying *a)
 {
-	int ret = make_plan(a);
+	int ret = plan_read(&a->wanted, a->only, a->prune, &a->found, &a->plan);
 
 	if (!ret && !only_looks(a->opt))
 		ret = change(a);
-	if (!ret)
-		print(a);
+	if (!ret && a->opt->json)
+		print_json(a);
+	else if (!ret)
+		print_text(a);
 	return ret;
-}
-
-/* Blocks the signals that end it, from the beginning, because they may come at any time. */
-static void block_ends(sigset_t *ends)
-{
-	sigemptyset(ends);
-	sigaddset(ends, SIGTERM);
-	sigaddset(ends, SIGINT);
-	sigprocmask(SIG_BLOCK, ends, NULL);
 }
 
 /* Waits for a signal, then removes everything, unless another process holds it too. */
@@ -206,22 +171,11 @@ static int hold(struct applying *held, const sigset_t *ends)
 
 /* ---- --undo */
 
-/* How many steps lead from the machine as it is now to what the default files ask for; -1: unknown. */
-static int steps_to_default(const char *only, const struct machine *file)
-{
-	struct machine now AUTO(machine_free) = {};
-	struct plan plan AUTO(plan_free) = {};
-
-	if (machine_kernel_read(only, file, &now))
-		return -1;
-	plan_make(file, &now, only, false, &plan);
-	return plan.n;
-}
-
 /* After an undo: what the next boot does to it. */
 static void say_next_boot(const struct applying *a)
 {
-	struct machine file AUTO(machine_free) = {};
+	struct machine file AUTO(machine_free) = {}, now AUTO(machine_free) = {};
+	struct plan plan AUTO(plan_free) = {};
 
 	if (!machine_file_exists() || machine_file_read(NULL, NULL, &file))
 		return; /* Nothing is applied at boot, or it has printed why not. */
@@ -234,7 +188,7 @@ static void say_next_boot(const struct applying *a)
 	}
 	if (a->only)
 		machine_narrow(&file, a->only);
-	if (steps_to_default(a->only, &file) <= 0)
+	if (plan_read(&file, a->only, false, &now, &plan) || !plan.n)
 		return;
 	err("%s: asks for something else, which the next boot makes\n"
 	    "change it: bbrctl apply --diff shows the differences, bbrctl save prints this "
@@ -299,8 +253,12 @@ static int apply_as_asked(struct applying *a)
 
 	if (a->wanted.is_tuning)
 		a->only = a->wanted.instance[0].name;
-	if (opt->hold)
-		block_ends(&ends);
+	if (opt->hold) { /* what ends it may come at any time */
+		sigemptyset(&ends);
+		sigaddset(&ends, SIGTERM);
+		sigaddset(&ends, SIGINT);
+		sigprocmask(SIG_BLOCK, &ends, NULL);
+	}
 	if (privileges_take() || (!only_looks(opt) && lock_instances()))
 		return EXIT_REFUSED;
 	undo_read(a->only, &a->undo);
@@ -320,18 +278,6 @@ static int apply_as_asked(struct applying *a)
 	return err_nothing("%s: %zu difference%s\n"
 			   "run bbrctl apply without --check to make these changes",
 			   a->path, n, plural(n));
-}
-
-/* At its end --hold removes what the file has, so the file must have whole instances. */
-static bool can_hold(const struct applying *a)
-{
-	if (only_looks(a->opt))
-		err("--hold cannot be used with --check or --diff");
-	else if (a->wanted.is_tuning)
-		err("%s: has no [instance NAME], which --hold needs", a->path);
-	else
-		return true;
-	return false;
 }
 
 static int verb_apply(void *options, int argc, char **argv)
@@ -354,8 +300,11 @@ static int verb_apply(void *options, int argc, char **argv)
 		a.path = undo_path(a.only);
 	else
 		ret = machine_file_read(argc > 1 ? argv[1] : NULL, a.only, &a.wanted);
-	if (!ret && opt->hold && !can_hold(&a))
-		ret = EXIT_USAGE;
+	/* At its end --hold removes what the file has, so the file must have whole instances. */
+	if (!ret && opt->hold && only_looks(opt))
+		ret = err_usage("--hold cannot be used with --check or --diff");
+	else if (!ret && opt->hold && a.wanted.is_tuning)
+		ret = err_usage("%s: has no [instance NAME], which --hold needs", a.path);
 	if (!ret)
 		ret = apply_as_asked(&a);
 	forget_plan(&a);

@@ -5,7 +5,6 @@
 
 #include "cgroup/cgroup.h"
 #include "instance/object.h"
-#include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
 
 /*
@@ -89,14 +88,13 @@ static int refuse_if_attached(const struct options *opt, const char *path)
 	return ret;
 }
 
-static bool have_cgroup(const struct options *opt, const char *verb)
+static int need_cgroup(const struct options *opt, const char *verb)
 {
 	if (opt->filter.cgroup && opt->filter.cgroup[0])
-		return true;
-	err("%s: --cgroup is missing\n"
-	    "usage: bbrctl %s --cgroup PATH [--name NAME]",
-	    verb, verb);
-	return false;
+		return EXIT_DONE;
+	return err_usage("%s: --cgroup is missing\n"
+			 "usage: bbrctl %s --cgroup PATH [--name NAME]",
+			 verb, verb);
 }
 
 /* The rule that gives the connections of this cgroup, and of those below it, a profile. */
@@ -176,16 +174,6 @@ static void warn_of_experiments(const struct attachment *at, const struct experi
 			    e->config.name);
 }
 
-static int check_attach(const struct options *opt, const char *verb)
-{
-	if (!have_cgroup(opt, verb))
-		return EXIT_USAGE;
-	if (!opt->stay || !opt->profile)
-		return EXIT_DONE;
-	return err_usage("attach: --stay and --profile together: a rule ends with the cgroup\n"
-			 "leave one of them out");
-}
-
 static int verb_attach(void *options, UNUSED int argc, char **argv)
 {
 	const struct options *opt = options;
@@ -194,8 +182,12 @@ static int verb_attach(void *options, UNUSED int argc, char **argv)
 	struct experiment_list experiments AUTO(experiments_free) = {};
 	struct instance inst;
 	struct bbr_rule rule;
-	int fd AUTO_CLOSE = -1, ret = check_attach(opt, argv[0]);
+	int fd AUTO_CLOSE = -1, ret = need_cgroup(opt, argv[0]);
 
+	if (!ret && opt->stay && opt->profile)
+		ret = err_usage(
+			"attach: --stay and --profile together: a rule ends with the cgroup\n"
+			"leave one of them out");
 	which.cgroup = NULL;
 	if (!ret)
 		ret = rule_parse(&which, &rule);
@@ -240,23 +232,10 @@ static int find_own(const struct options *opt, const char *path, struct attachme
 	return EXIT_NOTHING;
 }
 
-/* The instance, if it is loaded and has rules that bbrctl knows; otherwise NULL in *inst. */
-static int instance_with_rules(const char *name, struct instance **list, struct instance **inst)
-{
-	int n = instance_list(list);
-
-	*inst = NULL;
-	if (n < 0)
-		return err_bpf(n, "cannot look for the cgroup's rule");
-	for_each (one, *list, n)
-		if (!strcmp(one->name, name) && one->supported)
-			*inst = one;
-	return EXIT_DONE;
-}
-
 /*
  * The rule that --profile or the user made goes first, of no use without the attachment: if this is
- * killed between the two, another detach does the rest. A cgroup that is not there has none.
+ * killed between the two, another detach does the rest. A cgroup that is not there has none. inst:
+ * NULL if it is not loaded, or bbrctl does not know its rules.
  */
 static int detach(const struct instance *inst, int prog, int fd, const struct attachment *at)
 {
@@ -289,13 +268,18 @@ static int detach(const struct instance *inst, int prog, int fd, const struct at
 static int detach_found(const struct options *opt, const struct attachment *at)
 {
 	int fd AUTO_CLOSE = open(at->place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int prog AUTO_CLOSE = fd < 0 ? -errno : attachment_program(fd, at), ret;
-	struct instance *list AUTO_FREE = NULL, *inst;
+	int prog AUTO_CLOSE = fd < 0 ? -errno : attachment_program(fd, at), n;
+	struct instance *list AUTO_FREE = NULL, *inst = NULL;
 
 	if (prog < 0)
 		return err_bpf(prog, at->path);
-	ret = instance_with_rules(opt->name, &list, &inst);
-	return ret ? ret : detach(inst, prog, fd, at);
+	n = instance_list(&list);
+	if (n < 0)
+		return err_bpf(n, "cannot look for the cgroup's rule");
+	for_each (one, list, n)
+		if (!strcmp(one->name, opt->name) && one->supported)
+			inst = one;
+	return detach(inst, prog, fd, at);
 }
 
 /* Works whether or not the instance is loaded and the cgroup is there. */
@@ -304,10 +288,10 @@ static int verb_detach(void *options, UNUSED int argc, char **argv)
 	const struct options *opt = options;
 	struct attachment found AUTO(attachment_free) = {};
 	char *place AUTO_FREE = NULL, *below AUTO_FREE = NULL, *path AUTO_FREE = NULL;
-	int ret;
+	int ret = need_cgroup(opt, argv[0]);
 
-	if (!have_cgroup(opt, argv[0]))
-		return EXIT_USAGE;
+	if (ret)
+		return ret;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = cgroup_place("--cgroup", opt->filter.cgroup, &place, &below);

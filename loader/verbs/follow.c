@@ -110,14 +110,6 @@ static int read_again(struct following *f)
 	return has_what_to_follow(&new) ? watch_all(f) : ENDED;
 }
 
-/* One for each instance that was found: it has the rules that it should have. */
-static void free_goals(struct machine_instance *goal, size_t n)
-{
-	for_each (inst, goal, n)
-		rule_list_free(&inst->rules);
-	free(goal);
-}
-
 /* True if an instance needs other rules because of pods. Then the step leads to the goal. */
 static bool follow_rules(struct following *f, const struct machine *wanted, struct step *s,
 			 struct machine_instance *goal)
@@ -182,13 +174,13 @@ static void print_followed(const struct following *f, const struct plan *plan)
 static int make_again(struct following *f, const struct machine *wanted)
 {
 	struct machine found AUTO(machine_free);
-	struct machine_instance *goal = NULL;
+	struct machine_instance *goal =
+		NULL; /* of each instance: with the rules that it should have */
 	struct plan plan AUTO(plan_free) = {};
-	int ret = machine_kernel_read(f->only, wanted, &found);
+	int ret = plan_read(wanted, f->only, false, &found, &plan);
 
 	if (!ret) {
 		goal = mem_new(found.n_instances, sizeof(*goal));
-		plan_make(wanted, &found, f->only, false, &plan);
 		keep_followed_steps(f, wanted, &found, goal, &plan);
 	}
 	if (plan.n) {
@@ -197,7 +189,9 @@ static int make_again(struct following *f, const struct machine *wanted)
 		if (!ret)
 			print_followed(f, &plan);
 	}
-	free_goals(goal, goal ? found.n_instances : 0);
+	for_each (inst, goal, goal ? found.n_instances : 0)
+		rule_list_free(&inst->rules);
+	free(goal);
 	return ret;
 }
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "tuning/tuning_switch.h"
 #include "tuning/profile_definitions.h"
 #include "verbs/verbs.h"
 
@@ -117,12 +116,16 @@ static int verb_profile_copy(void *options, int argc, char **argv)
 	return ret ? ret : add(opt, argv[2], &p, &t);
 }
 
-static int delete(const struct options *opt, const char *name, struct tuning *t)
+static int verb_profile_delete(void *options, UNUSED int argc, char **argv)
 {
-	int index, ret;
+	const struct options *opt = options;
+	struct tuning t AUTO(tuning_close) = {};
+	int index, ret = open_tuning(opt, true, true, &t);
+	const char *name = argv[1];
 	__u32 n;
 
-	ret = profile_get(&t->profiles, name, &index);
+	if (!ret)
+		ret = profile_get(&t.profiles, name, &index);
 	if (ret)
 		return ret;
 	if (!index)
@@ -132,33 +135,22 @@ static int delete(const struct options *opt, const char *name, struct tuning *t)
 	ret = arms_refuse_use(opt->name, name);
 	if (ret)
 		return ret;
-	n = rule_list_count(&t->rules, index);
+	n = rule_list_count(&t.rules, index);
 	if (n)
 		return err_refused("%s: used by %u rule%s\n"
 				   "delete them first; bbrctl rule list shows them",
 				   name, n, plural(n));
-	profile_delete(&t->profiles, index);
+	profile_delete(&t.profiles, index);
 	print_change(opt, name, "deleted", NULL);
 	return EXIT_DONE;
 }
 
-static int verb_profile_delete(void *options, UNUSED int argc, char **argv)
-{
-	const struct options *opt = options;
-	struct tuning t AUTO(tuning_close) = {};
-	int ret = open_tuning(opt, true, true, &t);
-
-	return ret ? ret : delete (opt, argv[1], &t);
-}
-
 static int verb_profile_show(void *options, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
-	struct options show = *opt;
-	char *verb[] = { argv[0], NULL };
+	struct options *opt = options;
 
-	show.profile = argv[1];
-	return VERB_OF(show).run(&show, 1, verb);
+	opt->profile = argv[1];
+	return VERB_OF(show).run(opt, 1, argv);
 }
 
 /* A profile of an instance, as the list shows it. */

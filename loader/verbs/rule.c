@@ -3,7 +3,6 @@
 
 #include "address.h"
 #include "cgroup/cgroup.h"
-#include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
 
 static void add_rule(struct json *j, const struct tuning *t, const struct bbr_rule *rule,
@@ -67,39 +66,13 @@ static int check_place(const char *option, __u32 place, __u32 n)
 			   option, place + 1, n, plural(n));
 }
 
-/* before: the index of the rule that follows; NULL: add it at the end. */
-static int add(const struct options *opt, struct bbr_rule *rule, const __u32 *before,
-	       struct tuning *t)
-{
-	__u32 place = before ? *before : t->rules.n;
-	int index, there, ret;
-
-	ret = profile_get(&t->profiles, opt->profile, &index);
-	if (ret)
-		return ret;
-	rule->profile = index;
-	if (before && (ret = check_place("--before", place, t->rules.n)))
-		return ret;
-	there = rule_list_find(&t->rules, rule);
-	if (there >= 0)
-		return err_nothing("rule %d has the same options\n"
-				   "delete it first: bbrctl rule delete %d",
-				   there + 1, there + 1);
-	ret = rule_list_insert(&t->rules, place, rule);
-	if (!ret)
-		ret = rule_list_write(&t->inst, &t->rules);
-	if (!ret)
-		print_change(opt, t, "added", rule, place + 1);
-	return ret;
-}
-
 static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
+	int index, there, ret;
 	struct bbr_rule rule;
-	__u32 before;
-	int ret;
+	__u32 place;
 
 	if (!opt->profile)
 		return err_usage(
@@ -107,10 +80,29 @@ static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
 			"add --profile PROFILE; bbrctl profile list shows the instance's profiles");
 	ret = rule_parse(&opt->filter, &rule);
 	if (!ret && opt->before)
-		ret = parse_place("--before", opt->before, &before);
+		ret = parse_place("--before", opt->before, &place);
 	if (!ret)
 		ret = open_tuning(opt, true, true, &t);
-	return ret ? ret : add(opt, &rule, opt->before ? &before : NULL, &t);
+	if (!ret)
+		ret = profile_get(&t.profiles, opt->profile, &index);
+	if (!ret && opt->before)
+		ret = check_place("--before", place, t.rules.n);
+	if (ret)
+		return ret;
+	there = rule_list_find(&t.rules, &rule);
+	if (there >= 0)
+		return err_nothing("rule %d has the same options\n"
+				   "delete it first: bbrctl rule delete %d",
+				   there + 1, there + 1);
+	if (!opt->before)
+		place = t.rules.n;
+	rule.profile = index;
+	ret = rule_list_insert(&t.rules, place, &rule);
+	if (!ret)
+		ret = rule_list_write(&t.inst, &t.rules);
+	if (!ret)
+		print_change(opt, &t, "added", &rule, place + 1);
+	return ret;
 }
 
 /* Finds a rule by its number, which is in *place already, or by what it asks for. */
@@ -159,43 +151,37 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 }
 
 /* Deletes the rules, whatever they are, even if no other verb can read them. */
-static int flush(const struct options *opt, const struct instance *inst)
+static int verb_rule_flush(void *options, UNUSED int argc, UNUSED char **argv)
 {
 	static const struct rule_list none;
-	struct rule_list rules;
-	int error = rule_list_try_read(inst, &rules), ret;
-	__u32 n = rules.n;
+	const struct options *opt = options;
+	struct rule_list rules AUTO(rule_list_free) = {};
+	struct instance inst;
+	int error, ret;
 	struct json j;
 
-	rule_list_free(&rules);
-	if (!error && !n)
+	if (privileges_take() || lock_instances())
+		return EXIT_REFUSED;
+	ret = instance_get(opt->name, &inst);
+	if (ret)
+		return ret;
+	error = rule_list_try_read(&inst, &rules);
+	if (!error && !rules.n)
 		return err_nothing("%s: no rules", opt->name);
-	ret = rule_list_write(inst, &none);
+	ret = rule_list_write(&inst, &none);
 	if (ret)
 		return ret;
 	if (opt->json) {
 		json_begin_pretty(&j, stdout);
 		json_add_string(&j, "name", opt->name);
-		json_add_int_if(&j, "deleted", !error, n);
+		json_add_int_if(&j, "deleted", !error, rules.n);
 		json_end(&j);
 	} else if (error) {
 		printf("%s: rules deleted\n", opt->name);
 	} else {
-		printf("%s: %u rule%s deleted\n", opt->name, n, plural(n));
+		printf("%s: %u rule%s deleted\n", opt->name, rules.n, plural(rules.n));
 	}
 	return EXIT_DONE;
-}
-
-static int verb_rule_flush(void *options, UNUSED int argc, UNUSED char **argv)
-{
-	const struct options *opt = options;
-	struct instance inst;
-	int ret;
-
-	if (privileges_take() || lock_instances())
-		return EXIT_REFUSED;
-	ret = instance_get(opt->name, &inst);
-	return ret ? ret : flush(opt, &inst);
 }
 
 static int verb_rule_list(void *options, UNUSED int argc, UNUSED char **argv)

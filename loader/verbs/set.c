@@ -26,65 +26,59 @@ static void print_changes(const struct options *opt, const struct param_set *old
 	}
 }
 
-static int change(const struct options *opt, struct chosen *t, const struct param_set *new)
+static int change(const struct options *opt, struct tuning *t, int index,
+		  const struct param_set *old, const struct param_set *new)
 {
 	int error;
 
-	if (param_set_equal(&t->params, new))
+	if (param_set_equal(old, new))
 		return err_nothing("%s: already has these values",
 				   opt->profile ? opt->profile : opt->name);
 	if (profile_check_known(&t->profiles, new))
 		return EXIT_REFUSED;
-	error = profile_write(&t->profiles, t->index, new);
+	error = profile_write(&t->profiles, index, new);
 	if (error)
 		return err_bpf(error, "cannot write the instance's parameters");
-	print_changes(opt, &t->params, new);
-	param_warn(opt->name, &t->params, new);
+	print_changes(opt, old, new);
+	param_warn(opt->name, old, new);
 	return EXIT_DONE;
 }
 
 static int verb_set(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	struct param_set new;
-	struct chosen t;
-	int ret = param_check_assignments_early(argc - 1, argv + 1);
+	struct tuning t AUTO(tuning_close) = {};
+	struct param_set old, new;
+	int index, ret = param_check_assignments_early(argc - 1, argv + 1);
 
 	if (!ret)
-		ret = choose_profile(opt, true, &t);
+		ret = choose_profile(opt, true, &t, &index, &old);
 	if (ret)
 		return ret;
 	/* Parse the whole command line first: a mistake at its end must not leave half of it done. */
-	new = t.params;
+	new = old;
 	for (int i = 1; !ret && i < argc; i++)
 		ret = param_assign(argv[i], &new);
-	if (!ret)
-		ret = change(opt, &t, &new);
-	profile_map_close(&t.profiles);
-	return ret;
+	return ret ? ret : change(opt, &t, index, &old, &new);
 }
 
 static int verb_reset(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
-	const struct algorithm *algorithm;
-	struct param_set new;
-	struct chosen t;
-	int ret = param_check_keys(NULL, argc, argv);
+	struct tuning t AUTO(tuning_close) = {};
+	struct param_set old, new;
+	int index, ret = param_check_keys(NULL, argc, argv);
 
 	if (!ret)
-		ret = choose_profile(opt, true, &t);
+		ret = choose_profile(opt, true, &t, &index, &old);
+	if (!ret)
+		ret = param_check_keys(old.algorithm, argc, argv);
 	if (ret)
 		return ret;
-	algorithm = t.params.algorithm;
-	ret = param_check_keys(algorithm, argc, argv);
-	new = argc > 1 ? t.params : param_set_default(algorithm);
-	for (int i = 1; !ret && i < argc; i++)
-		param_reset(param_find(algorithm, argv[i], strlen(argv[i])), &new);
-	if (!ret)
-		ret = change(opt, &t, &new);
-	profile_map_close(&t.profiles);
-	return ret;
+	new = argc > 1 ? old : param_set_default(old.algorithm);
+	for (int i = 1; i < argc; i++)
+		param_reset(param_find(old.algorithm, argv[i], strlen(argv[i])), &new);
+	return change(opt, &t, index, &old, &new);
 }
 
 static const struct option_def set_options[] = {

@@ -144,9 +144,9 @@ static int verb_show(void *options, int argc, char **argv)
 {
 	const struct options *opt = options;
 	const struct algorithm *algorithm;
+	struct tuning t AUTO(tuning_close) = {};
 	struct param_set p;
-	struct chosen c;
-	int ret;
+	int index, ret;
 
 	if (opt->algorithm && !opt->defaults)
 		return err_usage("show: --algorithm needs --defaults\n"
@@ -156,21 +156,17 @@ static int verb_show(void *options, int argc, char **argv)
 				 "the defaults are those of an algorithm; --algorithm chooses it");
 	if (opt->defaults) {
 		ret = algorithm_option(opt, &algorithm);
-		if (ret)
-			return ret;
-		p = param_set_default(algorithm);
+		if (!ret)
+			p = param_set_default(algorithm);
 	} else {
 		ret = param_check_keys(NULL, argc, argv);
 		if (ret && instance_id(argv[1]) > 0)
 			remedy("%s is an instance: bbrctl show --name %s", argv[1], argv[1]);
 		if (!ret)
-			ret = choose_profile(opt, false, &c);
-		if (ret)
-			return ret;
-		p = c.params;
-		profile_map_close(&c.profiles);
+			ret = choose_profile(opt, false, &t, &index, &p);
 	}
-	ret = param_check_keys(p.algorithm, argc, argv);
+	if (!ret)
+		ret = param_check_keys(p.algorithm, argc, argv);
 	if (ret)
 		return ret;
 	if (opt->json)

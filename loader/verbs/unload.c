@@ -53,16 +53,6 @@ static int unload(const struct options *opt, struct instance *inst, struct migra
 	return ret ? ret : unregister(inst);
 }
 
-static int check_migrate(const struct options *opt, struct migration *m)
-{
-	if (strcmp(opt->migrate, opt->name)) {
-		strcpy(m->config.from, opt->name);
-		snprintf(m->config.to, sizeof(m->config.to), "%s", opt->migrate);
-		return migration_check_to("--migrate", opt->migrate);
-	}
-	return err_usage("--migrate %s: this is the instance to be unloaded", opt->migrate);
-}
-
 /*
  * Attachments stay, for a user who loads the name again. Only detach says that nobody wants them.
  */
@@ -90,10 +80,17 @@ static int verb_unload(void *options, int argc, char **argv)
 	bool is_unloaded, left;
 	int ret, n_attached;
 
-	if (opt->migrate && (ret = check_migrate(opt, &m)))
-		return ret;
 	if (name_argument(options, argc, argv))
 		return EXIT_USAGE;
+	if (opt->migrate && !strcmp(opt->migrate, opt->name))
+		return err_usage("--migrate %s: this is the instance to be unloaded", opt->migrate);
+	if (opt->migrate) {
+		strcpy(m.config.from, opt->name);
+		snprintf(m.config.to, sizeof(m.config.to), "%s", opt->migrate);
+		ret = migration_check_to("--migrate", opt->migrate);
+		if (ret)
+			return ret;
+	}
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
 	ret = instance_find(opt->name, &inst);

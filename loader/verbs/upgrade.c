@@ -17,29 +17,26 @@ static int prepare(const struct options *opt, const struct instance *old, struct
 
 	if (ret)
 		return ret;
-	if (obj->algorithm != old->algorithm) {
-		err("%s: its algorithm is %s, but %s has algorithm %s\n"
-		    "load it under another name: bbrctl load --name NEW%s%s; then move the "
-		    "connections: bbrctl migrate --from %s --to NEW",
-		    obj->file, obj->abi.algorithm, old->name, old->algorithm->name,
-		    opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
-		ret = EXIT_USAGE;
-	}
-	error = ret ? 0 : ops_flags(old, &flags);
-	if (!ret && !error) /* an instance that negotiates ECN keeps doing so */
+	if (obj->algorithm != old->algorithm)
+		return err_usage(
+			"%s: its algorithm is %s, but %s has algorithm %s\n"
+			"load it under another name: bbrctl load --name NEW%s%s; then move the "
+			"connections: bbrctl migrate --from %s --to NEW",
+			obj->file, obj->abi.algorithm, old->name, old->algorithm->name,
+			opt->object ? " --object " : "", opt->object ? opt->object : "", old->name);
+	error = ops_flags(old, &flags);
+	if (!error) /* an instance that negotiates ECN keeps doing so */
 		error = object_set_flags(obj->bpf, flags);
-	if (error)
-		ret = err_bpf(error, "cannot pass the flags of the old code to the new");
-	if (!ret && (error = carry_assigned(old, obj->bpf)))
-		ret = err_bpf(error, "cannot pass the arms of experiments to the new code");
+	ret = err_bpf(error, "cannot pass the flags of the old code to the new");
+	if (!ret)
+		ret = err_bpf(carry_assigned(old, obj->bpf),
+			      "cannot pass the arms of experiments to the new code");
 	if (!ret)
 		ret = object_load(obj);
 	if (!ret)
 		ret = carry_settings(old, obj->bpf, &obj->abi);
 	if (!ret && bpf_map_freeze(object_map(obj->bpf, BBR_MAP_CLAMPED)))
 		ret = err_bpf(errno, "cannot freeze the program's own map");
-	if (ret)
-		object_close(obj);
 	return ret;
 }
 
@@ -98,10 +95,9 @@ static int verb_upgrade(void *options, int argc, char **argv)
 	if (ret)
 		return ret;
 	ret = prepare(opt, &old, &obj);
-	if (!ret) {
+	if (!ret)
 		ret = swap_code(&old, obj.bpf, &swap);
-		object_close(&obj); /* what follows may need its descriptors */
-	}
+	object_close(&obj); /* what follows may need its descriptors */
 	if (ret) { /* say that the old code still runs, if the kernel confirms it */
 		if (!instance_get(old.name, &now))
 			remedy("not upgraded: %s still runs %.20s (map id %u)", old.name,

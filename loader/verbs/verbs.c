@@ -3,7 +3,6 @@
 #include <limits.h>
 
 #include "machine/machine.h"
-#include "tuning/tuning_switch.h"
 #include "verbs/verbs.h"
 
 bool option_name(const char *option, const char *name, void *to)
@@ -138,20 +137,16 @@ int open_tuning(const struct options *opt, bool to_change, bool with_rules, stru
 	return tuning_open(opt->name, with_rules, t);
 }
 
-int choose_profile(const struct options *opt, bool to_change, struct chosen *c)
+int choose_profile(const struct options *opt, bool to_change, struct tuning *t, int *index,
+		   struct param_set *params)
 {
-	struct tuning t;
-	int ret = open_tuning(opt, to_change, false, &t);
+	int ret = open_tuning(opt, to_change, false, t);
 
-	if (ret)
-		return ret;
-	c->profiles = t.profiles;
-	ret = profile_get(&c->profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT,
-			  &c->index);
-	if (ret)
-		profile_map_close(&c->profiles);
-	else
-		profile_read(&c->profiles, c->index, &c->params);
+	if (!ret)
+		ret = profile_get(&t->profiles, opt->profile ? opt->profile : BBR_PROFILE_DEFAULT,
+				  index);
+	if (!ret)
+		profile_read(&t->profiles, *index, params);
 	return ret;
 }
 

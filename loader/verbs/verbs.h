@@ -23,6 +23,7 @@
 #include "tuning/param.h"
 #include "tuning/profile_map.h"
 #include "tuning/rule_text.h"
+#include "tuning/tuning_switch.h"
 
 struct machine;
 
@@ -61,20 +62,12 @@ extern const struct completer bbrctl_completers[];
 /* Finds the algorithm that --algorithm names, by default the first. */
 int algorithm_option(const struct options *opt, const struct algorithm **algorithm);
 
-struct tuning;
-
 /* Takes the privileges, with to_change also the lock; then as tuning_open() for --name. */
 int open_tuning(const struct options *opt, bool to_change, bool with_rules, struct tuning *t);
 
-/* The profile that --name and --profile choose. */
-struct chosen {
-	struct profile_map profiles;
-	int index;
-	struct param_set params;
-};
-
-/* The same, and reads that profile. EXIT_DONE: the caller closes c->profiles. */
-int choose_profile(const struct options *opt, bool to_change, struct chosen *c);
+/* The same without rules, and reads the profile that --profile chooses. */
+int choose_profile(const struct options *opt, bool to_change, struct tuning *t, int *index,
+		   struct param_set *params);
 
 /*
  * apply --follow: keeps the routes of the file, and its lines for pods, as they should be whenever

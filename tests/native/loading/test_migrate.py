@@ -416,7 +416,7 @@ def test_unload_moves_busy_connections_away(bbrctl, load, new_ns):
     running = [t for ns in spaces for t in flows(ns, name, 4)]
     listener = listen(spaces[0], cc=name)
     advance(running)
-    answer = bbrctl.json("unload", "--name", name, "--migrate", "cubic")
+    answer = bbrctl.json("unload", name, "--migrate", "cubic")
     assert answer["unloaded"] is True and answer["users"] == 0
     assert set(answer["migrated"]) == KEYS and counts(answer["migrated"]) == (8, 1, 0, 0)
     assert {get_cc(t.sockets[0]) for t in running} == {"cubic"} and get_cc(listener) == "cubic"
