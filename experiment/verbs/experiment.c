@@ -30,9 +30,8 @@ static void print_json(const struct experiment_list *list, bool is_array, bool i
 }
 
 /* Also `experiment status`, which shows more, of one or of all. */
-static int verb_experiment_list(void *options, int argc, char **argv)
+static int verb_experiment_list(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	bool is_short = !strcmp(argv[0], "experiment list"), is_all = argc < 2;
 	struct experiment_list list AUTO(experiments_free) = {};
 	int ret;
@@ -58,6 +57,11 @@ static int verb_experiment_list(void *options, int argc, char **argv)
 	return EXIT_DONE;
 }
 
+static int verb_experiment_status(struct options *opt, int argc, char **argv)
+{
+	return verb_experiment_list(opt, argc, argv);
+}
+
 /* Finds an experiment to change it. EXIT_DONE: the lock is held, and the caller closes h. */
 static int take_one(const char *name, struct experiment_handle *h)
 {
@@ -67,9 +71,8 @@ static int take_one(const char *name, struct experiment_handle *h)
 }
 
 /* Also resumes. */
-static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
+static int verb_experiment_pause(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	bool paused = !strcmp(argv[0], "experiment pause");
 	struct experiment_handle h AUTO(experiment_close) = {};
 	int ret = take_one(argv[1], &h);
@@ -82,6 +85,11 @@ static int verb_experiment_pause(void *options, UNUSED int argc, char **argv)
 	decision_take(&h, opt->json,
 		      decision_make(paused ? "paused: new connections are left alone" : "resumed"));
 	return EXIT_DONE;
+}
+
+static int verb_experiment_resume(struct options *opt, int argc, char **argv)
+{
+	return verb_experiment_pause(opt, argc, argv);
 }
 
 /* Leaves new connections alone from here on, and moves the open ones to the arm with this label. */
@@ -99,9 +107,8 @@ static int move_to(const struct experiment_handle *h, const char *label, __u64 *
 	return ret;
 }
 
-static int verb_experiment_watch(void *options, UNUSED int argc, char **argv)
+static int verb_experiment_watch(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct experiment_handle h AUTO(experiment_close) = {};
 	__u64 every = CANARY_EVERY;
 	int ret;
@@ -116,9 +123,8 @@ static int verb_experiment_watch(void *options, UNUSED int argc, char **argv)
 	return ret ? ret : canary_watch(&h, every, opt->json);
 }
 
-static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
+static int verb_experiment_stop(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	const char *to = opt->to;
 	struct experiment_handle h AUTO(experiment_close) = {};
 	struct experiment_decision d;
@@ -138,20 +144,19 @@ static int verb_experiment_stop(void *options, UNUSED int argc, char **argv)
 }
 
 BBRCTL_VERB(experiment_list, "experiment list", NEEDS(LOOK | CAP(NET_ADMIN)),
-	    .brief = "list the running experiments", .run = verb_experiment_list);
+	    .brief = "list the running experiments");
 
 BBRCTL_VERB(experiment_status, "experiment status", NEEDS(LOOK | CAP(NET_ADMIN)),
 	    .args = "[EXPERIMENT]", .max_args = 1,
-	    .brief = "show arms, counts, guards and log of one or all experiments",
-	    .run = verb_experiment_list);
+	    .brief = "show arms, counts, guards and log of one or all experiments");
 
 BBRCTL_VERB(experiment_pause, "experiment pause", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
-	    .brief = "leave new connections alone until resume", .run = verb_experiment_pause);
+	    .brief = "leave new connections alone until resume");
 
 BBRCTL_VERB(experiment_resume, "experiment resume", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
-	    .brief = "resume a paused experiment", .run = verb_experiment_pause);
+	    .brief = "resume a paused experiment");
 
 static const struct option_def experiment_watch_options[] = {
 	{ "every", 0, "DURATION", option_text, EXPERIMENT(every),
@@ -162,7 +167,7 @@ static const struct option_def experiment_watch_options[] = {
 BBRCTL_VERB(experiment_watch, "experiment watch", NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
 	    .brief = "run a canary: take each step when it is due, or take the canary back",
-	    OPTIONS({ experiment_watch_options, 0 }), .run = verb_experiment_watch);
+	    OPTIONS({ experiment_watch_options, 0 }));
 
 static const struct option_def experiment_stop_options[] = {
 	{ "to", 0, "ARM", option_text, MEMBER(to), "first move its open connections to this arm" },
@@ -172,4 +177,4 @@ static const struct option_def experiment_stop_options[] = {
 BBRCTL_VERB(experiment_stop, "experiment stop", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
 	    .args = "EXPERIMENT", .min_args = 1, .max_args = 1,
 	    .brief = "end an experiment, and its choice for new connections",
-	    OPTIONS({ experiment_stop_options, 0 }), .run = verb_experiment_stop);
+	    OPTIONS({ experiment_stop_options, 0 }));

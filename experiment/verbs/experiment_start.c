@@ -164,9 +164,8 @@ static struct experiment_decision describe(const struct experiment_request *r)
 			     r->config.design == EXPERIMENT_CANARY ? "; waits for a watcher" : "");
 }
 
-static int verb_experiment_start(void *options, UNUSED int argc, char **argv)
+static int verb_experiment_start(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	int ret;
 	struct experiment_decision first;
 	struct experiment_request r;
@@ -232,5 +231,4 @@ static const struct option_def experiment_start_options[] = {
 BBRCTL_VERB(experiment_start, "experiment start", NEEDS(CHANGE, .may = FILES | EVERY_NETNS),
 	    .args = "EXPERIMENT --arm LABEL=CC[:PROFILE]...", .min_args = 1, .max_args = 1,
 	    .brief = "give new connections one of several arms each, to compare the arms",
-	    OPTIONS({ experiment_start_options, 0 }, { option_dst, 0 }, { option_filter, 0 }),
-	    .run = verb_experiment_start);
+	    OPTIONS({ experiment_start_options, 0 }, { option_dst, 0 }, { option_filter, 0 }));

@@ -232,9 +232,8 @@ static void report(const struct options *opt, const struct experiment_handle *h,
 	       arm->label, text_shell_word(path));
 }
 
-static int verb_experiment_promote(void *options, int argc, char **argv)
+static int verb_experiment_promote(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	const char *path = argc > 2 ? argv[2] : NULL;
 	struct experiment_handle h AUTO(experiment_close) = {};
 	char *lines AUTO_FREE = NULL;
@@ -262,4 +261,4 @@ BBRCTL_VERB(experiment_promote, "experiment promote",
 	    NEEDS(LOOK | CAP(NET_ADMIN), .may = FILES | CAP(CHOWN) | EVERY_NETNS),
 	    .args = "EXPERIMENT [FILE]", .min_args = 1, .max_args = 2,
 	    .brief = "print the winning arm as lines for apply, or put them into a file",
-	    OPTIONS({ experiment_promote_options, 0 }), .run = verb_experiment_promote);
+	    OPTIONS({ experiment_promote_options, 0 }));

@@ -55,7 +55,7 @@ void json_close(struct json *j);
  */
 #define json_objects(j, key, at, list, n)                                                 \
 	for (__typeof__(*(list)) *at = (json_open_array(j, key), (list)),                 \
-				 *at##_end = (n) > 0 ? at + (n) : at;                         \
+				 *at##_end = (n) > 0 ? at + (n) : at;                     \
 	     at != at##_end ? (json_open_object(j, NULL), true) : (json_close(j), false); \
 	     json_close(j), at++)
 

@@ -354,8 +354,9 @@ static char *use_command(const struct check *c, const struct finding *f)
 	return migrate_command(c, f);
 }
 
-static void say_uses(struct check *c)
+void judge_uses(struct check *c)
 {
+	judge_each(c);
 	for_each (f, c->finding, c->n_findings) {
 		char connections[64] = "", listeners[64] = "", *reason AUTO_FREE = NULL;
 
@@ -374,10 +375,4 @@ static void say_uses(struct check *c)
 				     strcmp(f->used, f->wanted) ? f->wanted : "", reason);
 		f->command = use_command(c, f);
 	}
-}
-
-void judge_uses(struct check *c)
-{
-	judge_each(c);
-	say_uses(c);
 }

@@ -151,9 +151,9 @@ static int open_attachment(const struct attachment *at, struct placed *old)
 
 static int prepare_cgroup(const struct step *s, struct work *w)
 {
-	int ret = s->found_at ? open_attachment(s->found_at, &w->old) : EXIT_DONE;
+	int ret = s->at_found ? open_attachment(s->at_found, &w->old) : EXIT_DONE;
 
-	return ret || !s->wanted_at ? ret : prepare_attachment(s->wanted_at, &w->new);
+	return ret || !s->at_wanted ? ret : prepare_attachment(s->at_wanted, &w->new);
 }
 
 /* Puts one attachment in place of the other. In one cgroup the kernel does so at once. */
@@ -168,7 +168,7 @@ static int put_attachment(const struct placed *new, const struct placed *old)
 				     new->at->place);
 	if (ret || !goes || in_place)
 		return ret;
-	ret = detach_program(old->prog, old->cgroup, old->at->place);
+	ret = detach_program(old->prog, old->cgroup, comes ? old->at->place : old->at->path);
 	if (ret && comes)
 		detach_program(new->prog, new->cgroup, new->at->place);
 	return ret;
@@ -300,11 +300,12 @@ static int switch_tuning(const struct carrying *c)
 static int put_default(const struct step *s, const char *name, const char *previous,
 		       bool is_applied)
 {
-	const struct default_of *def = s->default_wanted ? s->default_wanted : s->default_found;
 	struct instance inst;
 	int ret = instance_get(s->name, &inst);
 
-	return ret ? ret : default_put(&inst, def->netns, name, previous, is_applied);
+	if (ret)
+		return ret;
+	return default_put(&inst, STEP_OF(s, default)->netns, name, previous, is_applied);
 }
 
 /* Both print which namespaces keep the old code. */

@@ -68,20 +68,17 @@ static int on_data(UNUSED nghttp2_session *session, UNUSED uint8_t flags, UNUSED
 	return 0;
 }
 
+/* Name and value end in a 0. */
 static int on_header(UNUSED nghttp2_session *session, UNUSED const nghttp2_frame *frame,
-		     const uint8_t *name, size_t name_len, const uint8_t *value, size_t len,
-		     UNUSED uint8_t flags, void *to)
+		     const uint8_t *name, UNUSED size_t name_len, const uint8_t *value,
+		     UNUSED size_t len, UNUSED uint8_t flags, void *to)
 {
 	struct call *c = to;
 
-	(void)name_len; /* both end in a 0 */
 	if (!strcmp((const char *)name, "grpc-status"))
 		c->status = atoi((const char *)value);
-	if (!strcmp((const char *)name, "grpc-message")) {
-		len = len < sizeof(c->why) ? len : sizeof(c->why) - 1;
-		memcpy(c->why, value, len);
-		c->why[len] = 0;
-	}
+	if (!strcmp((const char *)name, "grpc-message"))
+		snprintf(c->why, sizeof(c->why), "%s", (const char *)value);
 	return 0;
 }
 

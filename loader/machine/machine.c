@@ -32,11 +32,6 @@ void machine_add_default(struct machine *m, const char *netns, __u32 inode, cons
 	set_name(def->name, name);
 }
 
-void machine_add_note(struct machine *m, const struct machine_note *note)
-{
-	*(struct machine_note *)grow(&m->note, &m->n_notes, sizeof(*note)) = *note;
-}
-
 struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name)
 {
 	struct attachment *at = grow(&m->attached, &m->n_attached, sizeof(*m->attached));

@@ -108,7 +108,6 @@ struct machine_instance *machine_add_instance(struct machine *m, const char *nam
 void machine_add_default(struct machine *m, const char *netns, __u32 inode, const char *name);
 /* Its place is the cgroup itself. */
 struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name);
-void machine_add_note(struct machine *m, const struct machine_note *note);
 struct machine_route *machine_add_route(struct machine *m, const char *netns, __u32 inode);
 
 /* Each is NULL if there is none. */
@@ -199,27 +198,9 @@ int machine_take_route(struct machine *m, const char *name, const char *value);
 int machine_routes_back(const struct instance *inst, struct json *j);
 
 /*
- * Files that say what to set up on a machine:
- *
- *	[instance NAME]
- *	algorithm = bbr		as with load; may be left out for bbr
- *	default_in = N		a network namespace, as with --netns; any number of lines
- *	attach = PATH		a cgroup, as with --cgroup; any number of lines; it need not be there
- *	attach = CONDITIONS --cgroup PATH
- *	attach = CONDITIONS --pod NAMESPACE/NAME
- *	route = PREFIX [--lock] [--netns N]	congctl of a route; any number of lines
- *
- *	[PROFILE]		of this instance; keys left out have their defaults ([default] too)
- *	from = PROFILE		first line: the values of a known profile, or of a file's only one
- *	KEY = VALUE
- *
- *	[rules]			of this instance
- *	rule = OPTIONS		as with rule add, --cgroup last; or with --pod NAMESPACE/NAME
- *
- * A name after default_in, attach, --netns and --cgroup may be in quotes (cli/text.h).
- *
- * A file that begins with [PROFILE] or [rules], as older versions of bbrctl saved it, has the
- * profiles and rules of one instance.
+ * A file that says what to set up on a machine is described in bbrctl(8), CONFIGURATION. One that begins
+ * with [PROFILE] or [rules], as older versions of bbrctl saved it, has the profiles and rules of one
+ * instance.
  *
  * Reads a file ("-" is stdin), or a folder's *.conf in the order of their names. There, a profile
  * replaces an earlier one of the same instance and name, and all else adds to what came before.

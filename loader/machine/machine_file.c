@@ -93,14 +93,15 @@ static int add_known_profile(struct machine_instance *inst, const char *name)
 	return ret ? ret : profile_definitions_base(&inst->profiles, name, name);
 }
 
-static struct machine_pods *take_pods(struct machine *m, const struct machine_instance *inst,
-				      const struct rule_line *parsed)
+static int take_pods(struct machine *m, const struct machine_instance *inst,
+		     const struct rule_line *parsed, bool is_rule)
 {
 	struct machine_pods *p = machine_add_pods(m, parsed->pods, inst->name);
 
 	p->rule = parsed->rule;
 	p->before = inst->rules.n;
-	return p;
+	p->is_rule = is_rule;
+	return EXIT_DONE;
 }
 
 static int take_rule(struct machine *m, struct machine_instance *inst, const char *value)
@@ -113,19 +114,16 @@ static int take_rule(struct machine *m, struct machine_instance *inst, const cha
 	if (ret)
 		return ret;
 	def = profile_definitions_find(&inst->profiles, parsed.profile);
-	if (!def) {
-		ret = strcmp(parsed.profile, BBR_PROFILE_DEFAULT) ?
-			      add_known_profile(inst, parsed.profile) :
-			      profile_definitions_begin(&inst->profiles, "", parsed.profile);
-		if (ret)
-			return ret;
-		def = profile_definitions_find(&inst->profiles, parsed.profile);
-	}
+	if (!def && strcmp(parsed.profile, BBR_PROFILE_DEFAULT))
+		ret = add_known_profile(inst, parsed.profile);
+	else if (!def)
+		ret = profile_definitions_begin(&inst->profiles, "", parsed.profile);
+	if (ret)
+		return ret;
+	def = profile_definitions_find(&inst->profiles, parsed.profile);
 	parsed.rule.profile = def - inst->profiles.def;
-	if (!parsed.pods)
-		return rule_list_insert(&inst->rules, inst->rules.n, &parsed.rule);
-	take_pods(m, inst, &parsed)->is_rule = true;
-	return EXIT_DONE;
+	return parsed.pods ? take_pods(m, inst, &parsed, true) :
+			     rule_list_insert(&inst->rules, inst->rules.n, &parsed.rule);
 }
 
 static int take_algorithm(struct reader *r, const char *name)
@@ -201,10 +199,10 @@ static int take_attached(struct reader *r, const char *value)
 		wrong = text_unquote(line);
 	if (wrong)
 		return err_usage("attach: %s", wrong);
-	if (ret || !parsed.pods)
-		return ret ? ret : take_attachment(r, parsed.cgroup, &parsed.rule);
-	take_pods(r->m, r->inst, &parsed);
-	return EXIT_DONE;
+	if (ret)
+		return ret;
+	return parsed.pods ? take_pods(r->m, r->inst, &parsed, false) :
+			     take_attachment(r, parsed.cgroup, &parsed.rule);
 }
 
 /* Takes a line of [instance NAME]. */
@@ -309,19 +307,18 @@ static int read_default(struct reader *r)
 static int complete(struct machine_instance *inst, const char *path)
 {
 	__u32 first, second;
-	int ret = EXIT_DONE;
+	int ret;
 
 	if (!profile_definitions_find(&inst->profiles, BBR_PROFILE_DEFAULT) &&
 	    profile_definitions_begin(&inst->profiles, "", BBR_PROFILE_DEFAULT))
 		return EXIT_REFUSED;
-	for (size_t i = 0; !ret && i < inst->profiles.n; i++) {
-		ret = profile_definition_complete(&inst->profiles.def[i]);
-		if (ret)
-			remedy("in [%s] of [instance %s], %s", inst->profiles.def[i].name,
-			       inst->name, path);
+	for_each (def, inst->profiles.def, inst->profiles.n) {
+		ret = profile_definition_complete(def);
+		if (ret) {
+			remedy("in [%s] of [instance %s], %s", def->name, inst->name, path);
+			return ret;
+		}
 	}
-	if (ret)
-		return ret;
 	if (inst->profiles.n > BBR_PROFILES)
 		return err_usage("%s: instance %s has more than %d profiles", path, inst->name,
 				 BBR_PROFILES);
@@ -354,10 +351,11 @@ static int finish(struct machine *m, const char *path, const char *name)
 {
 	int ret = EXIT_DONE;
 
-	for (size_t i = 0; !ret && i < m->n_instances; i++) {
-		ret = check_name(m, &m->instance[i], path);
+	for_each (inst, m->instance, m->n_instances) {
 		if (!ret)
-			ret = complete(&m->instance[i], path);
+			ret = check_name(m, inst, path);
+		if (!ret)
+			ret = complete(inst, path);
 	}
 	if (!ret && name)
 		machine_narrow(m, name);

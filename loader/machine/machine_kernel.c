@@ -91,7 +91,7 @@ static int read_notes(struct machine *m, const struct instance *loaded)
 		note.is_applied = applied;
 		strcpy(note.name, loaded->name);
 		strcpy(note.previous, of->previous);
-		machine_add_note(m, &note);
+		MEM_ADD(m->note, m->n_notes) = note;
 	}
 	return EXIT_DONE;
 }

@@ -12,13 +12,6 @@
 
 /* ---- the line of a file */
 
-static int refuse_line(const char *value, const char *why)
-{
-	return err_usage("route %s: %s\n"
-			 "write: route = PREFIX [--lock] [--netns N]",
-			 value, why);
-}
-
 static int add_wanted(struct machine *m, const char *name, const struct route *to,
 		      const char *netns, const char *value)
 {
@@ -42,13 +35,12 @@ static int add_wanted(struct machine *m, const char *name, const struct route *t
 
 int machine_take_route(struct machine *m, const char *name, const char *value)
 {
-	char *line AUTO_FREE = mem_copy(value), *rest, *netns = NULL, *prefix = NULL;
+	char *line AUTO_FREE = mem_copy(value), *rest = line, *word, *netns = NULL, *prefix = NULL;
 	const char *wrong = NULL;
 	struct route to = {};
 	__u32 mask[4];
 
-	for (char *word = strtok_r(line, " \t", &rest); word && !netns;
-	     word = netns ? NULL : strtok_r(NULL, " \t", &rest)) {
+	while (!netns && (word = strtok_r(rest, " \t", &rest))) {
 		if (!strcmp(word, "--lock"))
 			to.is_locked = true;
 		else if (!strcmp(word, "--netns"))
@@ -63,7 +55,9 @@ int machine_take_route(struct machine *m, const char *name, const char *value)
 	if (!wrong && !prefix)
 		wrong = "a prefix is missing";
 	if (wrong)
-		return refuse_line(value, wrong);
+		return err_usage("route %s: %s\n"
+				 "write: route = PREFIX [--lock] [--netns N]",
+				 value, wrong);
 	if (!parse_prefix("route", prefix, to.to.addr, mask))
 		return EXIT_USAGE;
 	to.to.len = prefix_bits(mask);
@@ -141,8 +135,7 @@ int machine_read_routes(const struct machine *wanted, struct machine *m)
 
 static int refuse_route(const struct step *s, const char *why)
 {
-	char *route AUTO_FREE =
-		machine_route_name(s->route_wanted ? s->route_wanted : s->route_found);
+	char *route AUTO_FREE = machine_route_name(STEP_OF(s, route));
 
 	return err_refused("%s: route %s: %s", s->name, route, why);
 }

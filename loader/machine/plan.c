@@ -157,13 +157,13 @@ static void plan_attachments(struct planning *p)
 		if (found && attachment_equal(found, wanted))
 			continue;
 		step = add(p, STEP_ATTACH, wanted->name);
-		step->wanted_at = wanted;
-		step->found_at = found;
+		step->at_wanted = wanted;
+		step->at_found = found;
 	}
 	for_each (found, p->found->attached, p->found->n_attached)
 		if (is_subject(p, found->name) && !machine_attachment(p->wanted, found->path) &&
 		    !is_left(p, found->name))
-			add_removal(p, STEP_DETACH, found->name, found->is_applied)->found_at =
+			add_removal(p, STEP_DETACH, found->name, found->is_applied)->at_found =
 				found;
 }
 
@@ -265,8 +265,8 @@ static int by_kind(const void *a, const void *b)
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	if (x->kind == STEP_ATTACH && depth(x->wanted_at->path) != depth(y->wanted_at->path))
-		return depth(x->wanted_at->path) > depth(y->wanted_at->path) ? -1 : 1;
+	if (x->kind == STEP_ATTACH && depth(x->at_wanted->path) != depth(y->at_wanted->path))
+		return depth(x->at_wanted->path) > depth(y->at_wanted->path) ? -1 : 1;
 	return x->number < y->number ? -1 : 1;
 }
 
@@ -331,9 +331,9 @@ bool step_is_followed(const struct machine *wanted, const struct step *s)
 	case STEP_RULES:
 		return differ_in_pods(wanted, s);
 	case STEP_ATTACH:
-		return cgroup_is_pod(s->wanted_at->path);
+		return cgroup_is_pod(s->at_wanted->path);
 	case STEP_DETACH:
-		return wanted->n_pods && cgroup_is_pod(s->found_at->path);
+		return wanted->n_pods && cgroup_is_pod(s->at_found->path);
 	default:
 		return false;
 	}

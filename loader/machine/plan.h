@@ -40,10 +40,13 @@ struct step {
 	const struct default_of *default_wanted, *default_found;
 	/* The default without bbrctl, to note or to restore; "": unknown. */
 	char previous[BBR_NAME_LEN];
-	const struct attachment *wanted_at, *found_at;
+	const struct attachment *at_wanted, *at_found;
 	const struct machine_route *route_wanted, *route_found;
 	const struct machine_route *route_as; /* a route that is made leads as this one */
 };
+
+/* What a step is about: a profile, default, at, or route; NULL: it is about none. */
+#define STEP_OF(s, what) ((s)->what##_wanted ? (s)->what##_wanted : (s)->what##_found)
 
 struct plan {
 	struct step *step;

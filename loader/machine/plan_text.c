@@ -27,26 +27,6 @@ static const struct {
 	[STEP_UNLOAD] = { "unload", "unloaded", "is loaded" },
 };
 
-static const struct profile_definition *profile_of(const struct step *s)
-{
-	return s->profile_wanted ? s->profile_wanted : s->profile_found;
-}
-
-static const struct default_of *default_of(const struct step *s)
-{
-	return s->default_wanted ? s->default_wanted : s->default_found;
-}
-
-static const struct attachment *attachment_of(const struct step *s)
-{
-	return s->wanted_at ? s->wanted_at : s->found_at;
-}
-
-static const struct machine_route *route_of(const struct step *s)
-{
-	return s->route_wanted ? s->route_wanted : s->route_found;
-}
-
 static const char *algorithm_of(const struct machine_instance *inst)
 {
 	return inst->algorithm ? inst->algorithm->name : inst->loaded.abi.algorithm;
@@ -55,13 +35,13 @@ static const char *algorithm_of(const struct machine_instance *inst)
 /* Prints the words of a kind about a step, without the end of the line. */
 static void print_words(const struct step *s, const char *words)
 {
-	char *route AUTO_FREE = route_of(s) ? machine_route_name(route_of(s)) : NULL;
+	char *route AUTO_FREE = STEP_OF(s, route) ? machine_route_name(STEP_OF(s, route)) : NULL;
 
-	printf(words, route	       ? route :
-		      profile_of(s)    ? profile_of(s)->name :
-		      default_of(s)    ? text_shown(default_of(s)->netns) :
-		      attachment_of(s) ? text_shown(attachment_of(s)->path) :
-					 "");
+	printf(words, route		  ? route :
+		      STEP_OF(s, profile) ? STEP_OF(s, profile)->name :
+		      STEP_OF(s, default) ? text_shown(STEP_OF(s, default)->netns) :
+		      STEP_OF(s, at)	  ? text_shown(STEP_OF(s, at)->path) :
+					    "");
 }
 
 static void print_replaced(const struct step *s, bool done)
@@ -155,8 +135,8 @@ void step_print(const struct step *s, bool done)
 	default:
 		print_words(s, done ? kinds[s->kind].done : kinds[s->kind].differs);
 	}
-	if (s->kind == STEP_ATTACH && s->wanted_at->n) {
-		terms_format(s->wanted_at->term, s->wanted_at->n, terms, sizeof(terms));
+	if (s->kind == STEP_ATTACH && s->at_wanted->n) {
+		terms_format(s->at_wanted->term, s->at_wanted->n, terms, sizeof(terms));
 		printf(":%s", terms);
 	}
 	putchar('\n');
@@ -247,19 +227,19 @@ void step_print_diff(const struct step *s, const struct machine *wanted,
 	printf(" [instance %s]\n", s->name);
 	if (s->kind == STEP_REPLACE)
 		diff_code(s);
-	if (profile_of(s))
+	if (STEP_OF(s, profile))
 		diff_profiles(s->profile_found, s->profile_wanted);
 	if (s->kind == STEP_RULES) {
 		printf(" [%s]\n", RULES_SECTION);
 		diff_rules(s->found, s->wanted);
 	}
-	if (default_of(s))
+	if (STEP_OF(s, default))
 		printf("%cdefault_in = %s\n", s->default_wanted ? '+' : '-',
-		       text_shown(default_of(s)->netns));
-	if (s->found_at)
-		machine_print_attachment(stdout, s->found_at, "-");
-	if (s->wanted_at)
-		machine_print_attachment(stdout, s->wanted_at, "+");
+		       text_shown(STEP_OF(s, default)->netns));
+	if (s->at_found)
+		machine_print_attachment(stdout, s->at_found, "-");
+	if (s->at_wanted)
+		machine_print_attachment(stdout, s->at_wanted, "+");
 	if (s->route_found && (!s->route_wanted || !strcmp(s->route_found->name, s->name)))
 		machine_print_route(stdout, s->route_found, "-");
 	if (s->route_wanted)
@@ -276,7 +256,7 @@ static void add_code(struct json *j, const char *key, const struct machine_insta
 
 static void add_step(struct json *j, const struct step *s)
 {
-	const struct machine_route *route = route_of(s);
+	const struct machine_route *route = STEP_OF(s, route);
 	const char *old = s->route_found ? s->route_found->is.congctl : "";
 
 	json_add_string(j, "name", s->name);
@@ -285,8 +265,8 @@ static void add_step(struct json *j, const struct step *s)
 		add_code(j, "old", s->found);
 		add_code(j, "new", s->wanted);
 	}
-	if (profile_of(s))
-		json_add_string(j, "profile", profile_of(s)->name);
+	if (STEP_OF(s, profile))
+		json_add_string(j, "profile", STEP_OF(s, profile)->name);
 	if (s->kind == STEP_PROFILE_CHANGE)
 		param_add_changes_json(j, "params", &s->profile_found->params,
 				       &s->profile_wanted->params);
@@ -294,15 +274,15 @@ static void add_step(struct json *j, const struct step *s)
 		json_add_int(j, "old_rules", s->found->rules.n);
 		json_add_int(j, "new_rules", s->wanted->rules.n);
 	}
-	if (default_of(s)) {
-		json_add_string(j, "netns", default_of(s)->netns);
-		json_add_int(j, "inode", default_of(s)->inode);
+	if (STEP_OF(s, default)) {
+		json_add_string(j, "netns", STEP_OF(s, default)->netns);
+		json_add_int(j, "inode", STEP_OF(s, default)->inode);
 	}
 	if (s->default_found)
 		json_add_string(j, "old_default", s->default_found->name);
-	if (attachment_of(s)) {
-		json_add_string(j, "cgroup", attachment_of(s)->path);
-		terms_add_json(j, attachment_of(s)->term, attachment_of(s)->n);
+	if (STEP_OF(s, at)) {
+		json_add_string(j, "cgroup", STEP_OF(s, at)->path);
+		terms_add_json(j, STEP_OF(s, at)->term, STEP_OF(s, at)->n);
 	}
 	if (route) {
 		machine_add_route_keys(j, route);

@@ -152,7 +152,7 @@ struct keeping {
 static bool is_changed(const struct keeping *k, const void *found)
 {
 	for_each (s, k->plan->step, k->plan->n)
-		if (s->found == found || s->default_found == found || s->found_at == found)
+		if (s->found == found || s->default_found == found || s->at_found == found)
 			return true;
 	return false;
 }
@@ -171,7 +171,7 @@ static bool is_in_use(const struct keeping *k, const char *name)
 	for_each (s, k->plan->step, k->plan->n)
 		if ((s->default_found && !strcmp(s->default_found->name, name) &&
 		     machine_note(k->found, name, s->default_found->inode)) ||
-		    (s->found_at && !strcmp(s->found_at->name, name)) ||
+		    (s->at_found && !strcmp(s->at_found->name, name)) ||
 		    (s->route_found && !strcmp(s->route_found->name, name)))
 			return true;
 	return false;

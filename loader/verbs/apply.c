@@ -280,9 +280,8 @@ static int apply_as_asked(struct applying *a)
 			   a->path, n, plural(n));
 }
 
-static int verb_apply(void *options, int argc, char **argv)
+static int verb_apply(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct applying a = { .opt = opt,
 			      .path = argc > 1 ? argv[1] : machine_file_default,
 			      .only = opt->name_given ? opt->name : NULL,
@@ -336,5 +335,4 @@ BBRCTL_VERB(
 		FLAG("hold", hold, "keep running; on SIGTERM or SIGINT remove what was applied"),
 		FLAG("follow", follow,
 		     "keep running, and apply the lines for routes and pods again when these "
-		     "change"))),
-	.run = verb_apply);
+		     "change"))));

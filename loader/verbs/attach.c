@@ -174,9 +174,8 @@ static void warn_of_experiments(const struct attachment *at, const struct experi
 			    e->config.name);
 }
 
-static int verb_attach(void *options, UNUSED int argc, char **argv)
+static int verb_attach(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct socket_filter which = opt->filter;
 	struct attachment at AUTO(attachment_free) = {};
 	struct experiment_list experiments AUTO(experiments_free) = {};
@@ -283,9 +282,8 @@ static int detach_found(const struct options *opt, const struct attachment *at)
 }
 
 /* Works whether or not the instance is loaded and the cgroup is there. */
-static int verb_detach(void *options, UNUSED int argc, char **argv)
+static int verb_detach(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct attachment found AUTO(attachment_free) = {};
 	char *place AUTO_FREE = NULL, *below AUTO_FREE = NULL, *path AUTO_FREE = NULL;
 	int ret = need_cgroup(opt, argv[0]);
@@ -314,9 +312,8 @@ BBRCTL_VERB(attach, "attach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PAT
 			TEXT("dport", "N", filter.dport, "with this remote port"),
 			TEXT("sport", "N", filter.sport, "with this local port"),
 			TEXT("mark", "N", filter.mark, "with this mark (SO_MARK)")),
-		    { option_dst, 0 }, { option_src, 0 }, { option_not, 0 }),
-	    .run = verb_attach);
+		    { option_dst, 0 }, { option_src, 0 }, { option_not, 0 }));
 
 BBRCTL_VERB(detach, "detach", NEEDS(CHANGE, .may = FILES), .args = "--cgroup PATH",
 	    .brief = "end an attachment; open connections keep the instance",
-	    OPTIONS(OWN(CGROUP("the cgroup"), POD, NAME)), .run = verb_detach);
+	    OPTIONS(OWN(CGROUP("the cgroup"), POD, NAME)));

@@ -175,9 +175,8 @@ static int read_meant(struct check *c, const char *path)
 }
 
 /* Says that it can run even if the kernel does not answer the rest. */
-static int verb_check(void *options, int argc, char **argv)
+static int verb_check(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct check c AUTO(check_free) = {};
 	struct surroundings s;
 	struct utsname uts;
@@ -211,5 +210,4 @@ static int verb_check(void *options, int argc, char **argv)
 
 BBRCTL_VERB(check, "check", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[FILE]",
 	    .max_args = 1,
-	    .brief = "report whether this machine can run BBR, where BBR is on and where off",
-	    .run = verb_check);
+	    .brief = "report whether this machine can run BBR, where BBR is on and where off");

@@ -98,8 +98,10 @@ static int read_again(struct following *f)
 	struct machine new = {};
 	int ret;
 
-	if (f->is_held)
+	if (f->is_held) {
+		watch_all(f); /* the kubelet may have made its folder */
 		return machine_pods_find(f->wanted, CGROUP_PODS);
+	}
 	ret = machine_file_read(f->file, f->only, &new);
 	if (ret) {
 		machine_free(&new);
@@ -316,12 +318,6 @@ static int wait_until_due(struct following *f)
 	return ret;
 }
 
-static void begin(struct following *f)
-{
-	f->retry_ms = PAUSE_MS;
-	f->pods = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-}
-
 static void end(struct following *f)
 {
 	while (f->n)
@@ -339,11 +335,12 @@ int follow_file(const struct options *opt, const char *file)
 		.file = file,
 		.only = opt->name_given ? opt->name : NULL,
 		.wanted = &wanted,
+		.pods = inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
 		.ends = -1,
+		.retry_ms = PAUSE_MS,
 	};
 	int ret = privileges_take() ? EXIT_REFUSED : EXIT_DONE;
 
-	begin(&f);
 	if (!ret)
 		ret = follow_once(&f);
 	while (!ret) {
@@ -369,17 +366,15 @@ void follow_machine(const struct options *opt, const char *only, struct machine 
 		.is_held = true,
 		.only = only,
 		.wanted = applied,
+		.pods = inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
 		.ends = signalfd(-1, ends, SFD_CLOEXEC),
+		.retry_ms = PAUSE_MS,
 	};
 
-	begin(&f);
-	watch_all(&f);
 	if (has_what_to_follow(applied))
 		follow_once(&f);
-	while (!wait_until_due(&f)) {
-		watch_all(&f); /* the kubelet may have made its folder */
+	while (!wait_until_due(&f))
 		follow_once(&f);
-	}
 	end(&f);
 	close(f.ends);
 }

@@ -223,9 +223,8 @@ static int load_object(struct options *opt, const struct object *obj)
 	return ret ? ret : load_once(opt, obj, &p);
 }
 
-static int verb_load(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_load(struct options *opt, UNUSED int argc, UNUSED char **argv)
 {
-	struct options *opt = options;
 	const struct algorithm *algorithm = NULL;
 	struct object obj AUTO(object_close) = {};
 	int ret = EXIT_DONE;
@@ -256,5 +255,4 @@ BBRCTL_VERB(
 		     "negotiate ECN and respond to marks, for networks that mark at a short queue"),
 		FLAG("default", make_default,
 		     "make it the default of a network namespace: of bbrctl's own without --netns"),
-		NETNS("with --default: of this namespace, a name of /run/netns or a path"))),
-	.run = verb_load);
+		NETNS("with --default: of this namespace, a name of /run/netns or a path"))));

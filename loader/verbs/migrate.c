@@ -23,9 +23,8 @@ static int take_names(const struct options *opt, struct migrate_config *config)
 	return EXIT_DONE;
 }
 
-static int verb_migrate(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_migrate(struct options *opt, UNUSED int argc, UNUSED char **argv)
 {
-	const struct options *opt = options;
 	struct migration m AUTO(migration_free) = {
 		.netns = opt->netns,
 		.all_netns = opt->all_netns,
@@ -71,5 +70,4 @@ BBRCTL_VERB(
 		    FLAG("listeners", listeners,
 			 "also listening sockets, and so the connections that they accept later"),
 		    FLAG("dry-run", dry_run, "only count them (-v: list them)")),
-		{ option_dst, 0 }, { option_filter, 0 }),
-	.run = verb_migrate);
+		{ option_dst, 0 }, { option_filter, 0 }));

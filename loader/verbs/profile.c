@@ -81,9 +81,8 @@ static int read_definition(const struct options *opt, const struct algorithm *al
 	return profile_definition_params(algorithm, def, n, assignments, p);
 }
 
-static int verb_profile_add(void *options, int argc, char **argv)
+static int verb_profile_add(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	struct param_set p;
 	int ret;
@@ -97,9 +96,8 @@ static int verb_profile_add(void *options, int argc, char **argv)
 	return ret ? ret : add(opt, argv[1], &p, &t);
 }
 
-static int verb_profile_copy(void *options, int argc, char **argv)
+static int verb_profile_copy(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	struct param_set p;
 	int from, ret;
@@ -116,9 +114,8 @@ static int verb_profile_copy(void *options, int argc, char **argv)
 	return ret ? ret : add(opt, argv[2], &p, &t);
 }
 
-static int verb_profile_delete(void *options, UNUSED int argc, char **argv)
+static int verb_profile_delete(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	int index, ret = open_tuning(opt, true, true, &t);
 	const char *name = argv[1];
@@ -145,10 +142,8 @@ static int verb_profile_delete(void *options, UNUSED int argc, char **argv)
 	return EXIT_DONE;
 }
 
-static int verb_profile_show(void *options, UNUSED int argc, char **argv)
+static int verb_profile_show(struct options *opt, UNUSED int argc, char **argv)
 {
-	struct options *opt = options;
-
 	opt->profile = argv[1];
 	return VERB_OF(show).run(opt, 1, argv);
 }
@@ -238,9 +233,8 @@ static int list(const struct options *opt, const struct tuning *t)
 	return ret;
 }
 
-static int verb_profile_list(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_profile_list(struct options *opt, UNUSED int argc, UNUSED char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	int ret, id;
 
@@ -260,24 +254,21 @@ static int verb_profile_list(void *options, UNUSED int argc, UNUSED char **argv)
 }
 
 BBRCTL_VERB(profile_list, "profile list", NEEDS(LOOK),
-	    .brief = "list the profiles of an instance, and the known ones", OPTIONS(OWN(NAME)),
-	    .run = verb_profile_list);
+	    .brief = "list the profiles of an instance, and the known ones", OPTIONS(OWN(NAME)));
 
 BBRCTL_VERB(profile_show, "profile show", NEEDS(LOOK), .args = "PROFILE", .min_args = 1,
-	    .max_args = 1, .brief = "show the parameters of a profile", OPTIONS(OWN(NAME)),
-	    .run = verb_profile_show);
+	    .max_args = 1, .brief = "show the parameters of a profile", OPTIONS(OWN(NAME)));
 
 BBRCTL_VERB(profile_add, "profile add", NEEDS(CHANGE, .may = FILES),
 	    .args = "PROFILE [KEY=VALUE]...", .min_args = 1, .max_args = MANY,
 	    .brief = "add a known profile, one from a file, or your own",
-	    OPTIONS(OWN(NAME, PROFILE("FILE", "take the profile of this name from a file"))),
-	    .run = verb_profile_add);
+	    OPTIONS(OWN(NAME, PROFILE("FILE", "take the profile of this name from a file"))));
 
 BBRCTL_VERB(profile_copy, "profile copy", NEEDS(CHANGE, .may = FILES),
 	    .args = "PROFILE NEW [KEY=VALUE]...", .min_args = 2, .max_args = MANY,
-	    .brief = "copy a profile, with changes", OPTIONS(OWN(NAME)), .run = verb_profile_copy);
+	    .brief = "copy a profile, with changes", OPTIONS(OWN(NAME)));
 
 BBRCTL_VERB(profile_delete, "profile delete", NEEDS(CHANGE, .may = FILES), .args = "PROFILE",
 	    .min_args = 1, .max_args = 1,
 	    .brief = "delete a profile; its connections keep it until they close",
-	    OPTIONS(OWN(NAME)), .run = verb_profile_delete);
+	    OPTIONS(OWN(NAME)));

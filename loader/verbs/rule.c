@@ -66,9 +66,8 @@ static int check_place(const char *option, __u32 place, __u32 n)
 			   option, place + 1, n, plural(n));
 }
 
-static int verb_rule_add(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_rule_add(struct options *opt, UNUSED int argc, UNUSED char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	int index, there, ret;
 	struct bbr_rule rule;
@@ -121,9 +120,8 @@ static int find_rule(bool is_numbered, const struct bbr_rule *like, const struct
 	return EXIT_DONE;
 }
 
-static int verb_rule_delete(void *options, int argc, char **argv)
+static int verb_rule_delete(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	bool is_described = socket_filter_asks(&opt->filter);
 	struct tuning t AUTO(tuning_close) = {};
 	struct bbr_rule like, gone;
@@ -151,10 +149,9 @@ static int verb_rule_delete(void *options, int argc, char **argv)
 }
 
 /* Deletes the rules, whatever they are, even if no other verb can read them. */
-static int verb_rule_flush(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_rule_flush(struct options *opt, UNUSED int argc, UNUSED char **argv)
 {
 	static const struct rule_list none;
-	const struct options *opt = options;
 	struct rule_list rules AUTO(rule_list_free) = {};
 	struct instance inst;
 	int error, ret;
@@ -184,9 +181,8 @@ static int verb_rule_flush(void *options, UNUSED int argc, UNUSED char **argv)
 	return EXIT_DONE;
 }
 
-static int verb_rule_list(void *options, UNUSED int argc, UNUSED char **argv)
+static int verb_rule_list(struct options *opt, UNUSED int argc, UNUSED char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	int ret = open_tuning(opt, false, true, &t);
 	struct json j;
@@ -245,9 +241,8 @@ static int parse_test(const struct options *opt, const char *addr, struct rule_t
 				    EXIT_DONE;
 }
 
-static int verb_rule_test(void *options, UNUSED int argc, char **argv)
+static int verb_rule_test(struct options *opt, UNUSED int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	__u64 ids[BBR_RULE_CGROUP_LEVELS];
 	struct rule_test test;
@@ -278,27 +273,24 @@ static int verb_rule_test(void *options, UNUSED int argc, char **argv)
 }
 
 BBRCTL_VERB(rule_list, "rule list", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)),
-	    .brief = "list the rules; the first that matches applies", OPTIONS(OWN(NAME)),
-	    .run = verb_rule_list);
+	    .brief = "list the rules; the first that matches applies", OPTIONS(OWN(NAME)));
 
 BBRCTL_VERB(rule_add, "rule add", NEEDS(CHANGE, .may = FILES), .args = "--profile PROFILE",
 	    .brief = "give matching new connections a profile",
 	    OPTIONS(OWN(NAME, PROFILE("PROFILE", "the profile that matching connections get"),
 			TEXT("before", "K", before,
 			     "insert before the rule with this number; by default at the end")),
-		    { option_dst, 0 }, { option_src, 0 }, { option_filter, 0 }, { option_not, 0 }),
-	    .run = verb_rule_add);
+		    { option_dst, 0 }, { option_src, 0 }, { option_filter, 0 }, { option_not, 0 }));
 
 BBRCTL_VERB(rule_delete, "rule delete", NEEDS(CHANGE, .may = FILES), .args = "[K]", .max_args = 1,
 	    .brief = "delete a rule, by its number or by its options",
 	    OPTIONS(OWN(NAME), { option_dst, 0 }, { option_src, 0 }, { option_filter, 0 },
-		    { option_not, 0 }),
-	    .run = verb_rule_delete);
+		    { option_not, 0 }));
 
 BBRCTL_VERB(rule_flush, "rule flush", NEEDS(CHANGE, .may = FILES), .brief = "delete all rules",
-	    OPTIONS(OWN(NAME)), .run = verb_rule_flush);
+	    OPTIONS(OWN(NAME)));
 
 BBRCTL_VERB(rule_test, "rule test", NEEDS(LOOK, .may = CAP(DAC_READ_SEARCH)), .args = "ADDR",
 	    .min_args = 1, .max_args = 1,
 	    .brief = "show which rule and profile a connection would get",
-	    OPTIONS(OWN(NAME), { option_src, 0 }, { option_filter, 0 }), .run = verb_rule_test);
+	    OPTIONS(OWN(NAME), { option_src, 0 }, { option_filter, 0 }));

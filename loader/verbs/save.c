@@ -23,15 +23,14 @@ static void print(const struct options *opt, const struct machine *m)
 	}
 }
 
-static int verb_save(void *options, int argc, char **argv)
+static int verb_save(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct machine m AUTO(machine_free) = {};
 	const char *only;
 	struct instance inst;
 	int ret;
 
-	if (name_argument(options, argc, argv))
+	if (name_argument(opt, argc, argv))
 		return EXIT_USAGE;
 	only = opt->name_given ? opt->name : NULL;
 	if (privileges_take())
@@ -55,5 +54,4 @@ BBRCTL_VERB(save, "save", NEEDS(LOOK | CAP(NET_ADMIN), .may = CAP(DAC_READ_SEARC
 	    .brief = "print the state of the machine as a file for apply",
 	    OPTIONS(OWN({ "name", 0, "NAME", option_name, 0, "only this instance; otherwise all" },
 			FLAG("all", all,
-			     "also the parameters that have their defaults, as comments"))),
-	    .run = verb_save);
+			     "also the parameters that have their defaults, as comments"))));

@@ -44,9 +44,8 @@ static int change(const struct options *opt, struct tuning *t, int index,
 	return EXIT_DONE;
 }
 
-static int verb_set(void *options, int argc, char **argv)
+static int verb_set(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	struct param_set old, new;
 	int index, ret = param_check_assignments_early(argc - 1, argv + 1);
@@ -62,9 +61,8 @@ static int verb_set(void *options, int argc, char **argv)
 	return ret ? ret : change(opt, &t, index, &old, &new);
 }
 
-static int verb_reset(void *options, int argc, char **argv)
+static int verb_reset(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct tuning t AUTO(tuning_close) = {};
 	struct param_set old, new;
 	int index, ret = param_check_keys(NULL, argc, argv);
@@ -89,8 +87,7 @@ static const struct option_def set_options[] = {
 
 BBRCTL_VERB(set, "set", NEEDS(CHANGE, .may = FILES), .args = "KEY=VALUE...", .min_args = 1,
 	    .max_args = MANY, .brief = "change parameters, all at once; open connections follow",
-	    OPTIONS({ set_options, 0 }), .run = verb_set);
+	    OPTIONS({ set_options, 0 }));
 
 BBRCTL_VERB(reset, "reset", NEEDS(CHANGE, .may = FILES), .args = "[KEY]...", .max_args = MANY,
-	    .brief = "set parameters back to the defaults", OPTIONS({ set_options, 0 }),
-	    .run = verb_reset);
+	    .brief = "set parameters back to the defaults", OPTIONS({ set_options, 0 }));

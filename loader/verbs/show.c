@@ -140,9 +140,8 @@ static void show_json(const struct options *opt, const struct param_set *p, int 
 	json_end(&j);
 }
 
-static int verb_show(void *options, int argc, char **argv)
+static int verb_show(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	const struct algorithm *algorithm;
 	struct tuning t AUTO(tuning_close) = {};
 	struct param_set p;
@@ -185,5 +184,4 @@ BBRCTL_VERB(show, "show", NEEDS(LOOK, .changes = of_show), .args = "[KEY]...", .
 	    .brief = "show parameters: value, default, range, meaning",
 	    OPTIONS(OWN(NAME, PROFILE("PROFILE", "show this profile instead of the default one"),
 			FLAG("defaults", defaults, "show the defaults, not an instance"),
-			ALGORITHM("with --defaults: of this algorithm, by default bbr"))),
-	    .run = verb_show);
+			ALGORITHM("with --defaults: of this algorithm, by default bbr"))));

@@ -259,13 +259,12 @@ static void list_defaults(void)
 	}
 }
 
-static int verb_status(void *options, int argc, char **argv)
+static int verb_status(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct instance *list AUTO_FREE = NULL, one;
 	int n = 1, ret = EXIT_DONE;
 
-	if (name_argument(options, argc, argv))
+	if (name_argument(opt, argc, argv))
 		return EXIT_USAGE;
 	if (privileges_take())
 		return EXIT_REFUSED;
@@ -285,5 +284,4 @@ static int verb_status(void *options, int argc, char **argv)
 }
 
 BBRCTL_VERB(status, "status", NEEDS(LOOK | CAP(NET_ADMIN), .may = EVERY_NETNS), .args = "[NAME]",
-	    .max_args = 1, .brief = "list the loaded instances", OPTIONS(OWN(NAME)),
-	    .run = verb_status);
+	    .max_args = 1, .brief = "list the loaded instances", OPTIONS(OWN(NAME)));

@@ -69,9 +69,8 @@ static void warn_of_attachments(const char *name, const struct attachment *list,
 			    name, at->path, at->path, name);
 }
 
-static int verb_unload(void *options, int argc, char **argv)
+static int verb_unload(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct migration m = { .config = { .listeners = true }, .all_netns = true };
 	unsigned int unseen = 0; /* namespaces */
 	struct instance inst;
@@ -80,7 +79,7 @@ static int verb_unload(void *options, int argc, char **argv)
 	bool is_unloaded, left;
 	int ret, n_attached;
 
-	if (name_argument(options, argc, argv))
+	if (name_argument(opt, argc, argv))
 		return EXIT_USAGE;
 	if (opt->migrate && !strcmp(opt->migrate, opt->name))
 		return err_usage("--migrate %s: this is the instance to be unloaded", opt->migrate);
@@ -139,5 +138,4 @@ BBRCTL_VERB(unload, "unload", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args =
 	    .max_args = 1,
 	    .brief = "unload an instance; open connections keep its code until they close",
 	    OPTIONS(OWN(NAME, TEXT("migrate", "CC", migrate,
-				   "first move its connections to this congestion control"))),
-	    .run = verb_unload);
+				   "first move its connections to this congestion control"))));

@@ -78,16 +78,15 @@ static void print_upgraded(const struct options *opt, const struct instance *old
 		printf("  the old code remains for %u open socket%s\n", users, plural(users));
 }
 
-static int verb_upgrade(void *options, int argc, char **argv)
+static int verb_upgrade(struct options *opt, int argc, char **argv)
 {
-	const struct options *opt = options;
 	struct instance old, now;
 	unsigned int defaults;
 	struct object obj;
 	struct swap swap;
 	int ret;
 
-	if (name_argument(options, argc, argv))
+	if (name_argument(opt, argc, argv))
 		return EXIT_USAGE;
 	if (privileges_take() || lock_instances())
 		return EXIT_REFUSED;
@@ -112,5 +111,4 @@ static int verb_upgrade(void *options, int argc, char **argv)
 BBRCTL_VERB(upgrade, "upgrade", NEEDS(CHANGE, .may = FILES | EVERY_NETNS), .args = "[NAME]",
 	    .max_args = 1,
 	    .brief = "replace an instance's code; open connections keep the old code",
-	    OPTIONS(OWN(NAME, OBJECT("a BPF object instead of the one in bbrctl"))),
-	    .run = verb_upgrade);
+	    OPTIONS(OWN(NAME, OBJECT("a BPF object instead of the one in bbrctl"))));

@@ -29,23 +29,21 @@ bool option_pod(const char *option, const char *which, void *to)
 	if (!pod_selector_is_valid(option, which))
 		return false;
 	n = pods_list(CGROUP_PODS, &list);
-	if (n > 0 && pod_selector_has_labels(which))
-		is_known = !cri_read_labels(cri_sockets, list, n);
-	for (int i = 0; i < n; i++) {
-		if (!pod_selected(which, &list[i]))
-			continue;
-		snprintf(path, sizeof(path), "%s", list[i].path);
-		found++;
-	}
 	if (n < 0)
-		err_bpf(n, "cannot look at the cgroups of pods");
-	else if (found > 1)
+		return !err_bpf(n, "cannot look at the cgroups of pods");
+	if (n && pod_selector_has_labels(which))
+		is_known = !cri_read_labels(cri_sockets, list, n);
+	for_each (pod, list, n)
+		if (pod_selected(which, pod)) {
+			snprintf(path, sizeof(path), "%s", pod->path);
+			found++;
+		}
+	if (found > 1)
 		err("%s %s: means %d pods; only a line of a file for apply can mean several",
 		    option, which, found);
 	else if (!found && is_known)
 		err("%s %s: no such pod is on this machine", option, which);
-	if (n >= 0)
-		pods_free(list, n);
+	pods_free(list, n);
 	return found == 1 && option_once(option, path, to);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bbrctl's verbs. Each gets a struct options and its own arguments (argv[0] is the verb), and
- * returns the exit status.
+ * bbrctl's verbs. The function verb_WORD() gets the options and the verb's own arguments (argv[0] is
+ * the verb), and returns the exit status.
  */
 #ifndef LOADER_VERBS_H
 #define LOADER_VERBS_H
@@ -142,12 +142,20 @@ void options_init(void *options);
 /* A group of options that only this verb has. */
 #define OWN(...) { (const struct option_def[]){ __VA_ARGS__, END }, 0 }
 
-/* Defines a verb of bbrctl: its word or words, what it needs, and its other members. */
+/*
+ * Defines a verb of bbrctl, whose function is verb_WORD(): its word or words, what it needs, and its
+ * other members.
+ */
 #define BBRCTL_VERB(word, words, needs, ...)                                \
+	static int run_##word(void *options, int argc, char **argv)         \
+	{                                                                   \
+		return verb_##word(options, argc, argv);                    \
+	}                                                                   \
 	const struct verb VERB_OF(word) = { .privileges = needs,            \
 					    .name = words,                  \
 					    .size = sizeof(struct options), \
 					    .init = options_init,           \
+					    .run = run_##word,              \
 					    __VA_ARGS__ }
 
 /* All verbs, in the order of --help. */

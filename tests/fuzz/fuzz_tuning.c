@@ -609,7 +609,7 @@ static void make_found(struct machine *m, bool is_found)
 		struct machine_note note = { .inode = m->def[i].inode };
 
 		strcpy(note.name, m->def[i].name);
-		machine_add_note(m, &note);
+		MEM_ADD(m->note, m->n_notes) = note;
 	}
 }
 

@@ -115,7 +115,7 @@ static inline void add_note(const char *name, __u32 inode, const char *previous)
 
 	strcpy(note.name, name);
 	strcpy(note.previous, previous);
-	machine_add_note(&found, &note);
+	MEM_ADD(found.note, found.n_notes) = note;
 }
 
 #endif

@@ -597,7 +597,7 @@ static void a_default_that_the_machine_had(void **state)
 	strcpy(c.ns[0].def, "cubic");
 	strcpy(c.ns[1].def, "bpf_bbr");
 	c.file = "some.conf";
-	machine_add_note(&c.found, &note); /* bbrctl set it */
+	MEM_ADD(c.found.note, c.found.n_notes) = note; /* bbrctl set it */
 	check_judge(&c);
 	assert_int_equal(c.n_findings, 0);
 }

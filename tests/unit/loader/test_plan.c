@@ -189,8 +189,8 @@ static void attachments_follow(void **state)
 	add_attached("/moved", "two");
 	add_attached("/old", "gone");
 	EXPECT(STEP_ATTACH, STEP_ATTACH, STEP_DETACH, STEP_UNLOAD);
-	assert_null(plan.step[0].found_at);
-	assert_string_equal(plan.step[1].found_at->name, "two");
+	assert_null(plan.step[0].at_found);
+	assert_string_equal(plan.step[1].at_found->name, "two");
 	assert_string_equal(plan.step[2].name, "gone");
 }
 
@@ -213,8 +213,8 @@ static void what_no_apply_made_stays(void **state)
 	assert_int_equal(plan.n_left, 4);
 	assert_string_equal(plan.left[0].name, "two");
 	assert_int_equal(plan.left[1].default_found->inode, 7);
-	assert_string_equal(plan.left[2].found_at->path, "/one");
-	assert_string_equal(plan.left[3].found_at->path, "/gone");
+	assert_string_equal(plan.left[2].at_found->path, "/one");
+	assert_string_equal(plan.left[3].at_found->path, "/gone");
 	prune = true;
 	EXPECT(STEP_DETACH, STEP_DETACH, STEP_DETACH, STEP_DEFAULT_BACK, STEP_DEFAULT_BACK,
 	       STEP_UNLOAD);
@@ -247,7 +247,7 @@ static void only_one_instance(void **state)
 	assert_int_equal(plan.n, 2);
 	assert_int_equal(plan.step[0].kind, STEP_PROFILE_CHANGE);
 	assert_int_equal(plan.step[1].kind, STEP_DETACH);
-	assert_string_equal(plan.step[1].found_at->path, "/b");
+	assert_string_equal(plan.step[1].at_found->path, "/b");
 }
 
 static void routes_get_it_and_lose_it(void **state)

@@ -83,7 +83,8 @@ static void what_an_apply_made_and_changes(void **state)
 	(void)state;
 	add_real(&found, "one", "cwnd_gain=3");
 	machine_add_default(&found, "blue", 7, "one");
-	machine_add_note(&found, &note); /* no apply's, but the plan takes it away with the rest */
+	MEM_ADD(found.note, found.n_notes) =
+		note; /* no apply's, but the plan takes it away with the rest */
 	machine_add_default(&found, "green", 8, "one"); /* nobody's of ours */
 	add_attached("/a", "one");
 	machine_add_attachment(&found, "/b", "one"); /* by hand: it stays */
@@ -104,7 +105,7 @@ static void what_an_apply_leaves_alone_is_not_kept(void **state)
 	(void)state;
 	add_real(&found, "one", "cwnd_gain=3");
 	machine_add_default(&found, "blue", 7, "one");
-	machine_add_note(&found, &note);
+	MEM_ADD(found.note, found.n_notes) = note;
 	machine_add_attachment(&found, "/b", "one");
 	add_real(&wanted, "one", "cwnd_gain=4");
 	assert_true(make(NULL));
