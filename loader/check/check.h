@@ -157,10 +157,6 @@ char *apply_command(const struct check *c);
 const char *netns_option(const struct check *c, const struct checked_netns *ns);
 const char *netns_entering(const struct check *c, const struct checked_netns *ns);
 
-/* A word for each: "opened_before". */
-extern const char *const use_cause_names[USE_CAUSES];
-const char *finding_name(enum finding_kind kind);
-
 /*
  * True if a map is the code of an instance that is no longer registered, as after unload or
  * upgrade.

@@ -13,25 +13,6 @@
 #define WAKE_UPS 1000 /* a busy program writes again within 1/1000 s */
 #define MOSTLY 3 /* times as much */
 
-const char *finding_name(enum finding_kind kind)
-{
-	static const char *const names[] = {
-		[FINDING_FILE] = "file",
-		[FINDING_PLAN] = "differs_from_file",
-		[FINDING_DEFAULT] = "default_is_unloaded",
-		[FINDING_NOT_LOADED] = "not_loaded",
-		[FINDING_NOT_ALLOWED] = "not_allowed",
-		[FINDING_USE] = "connections",
-		[FINDING_FLOW_LIMIT] = "flow_limit",
-		[FINDING_BUFFER] = "buffer",
-		[FINDING_OTHER_DEFAULT] = "other_default",
-		[FINDING_LOWAT] = "notsent_lowat",
-		[FINDING_DOWNLOADS] = "downloads",
-	};
-
-	return names[kind];
-}
-
 struct finding *finding_add(struct check *c, enum finding_kind kind, const struct checked_netns *ns,
 			    char *text, char *command)
 {
@@ -111,12 +92,9 @@ static void judge_file(struct check *c)
 
 static bool is_word_of(const char *list, const char *word)
 {
-	size_t len = strlen(word);
+	char *all AUTO_FREE = mem_format(" %s ", list), *one AUTO_FREE = mem_format(" %s ", word);
 
-	for (const char *at = list; (at = strstr(at, word)); at += len)
-		if ((at == list || at[-1] == ' ') && (!at[len] || at[len] == ' '))
-			return true;
-	return false;
+	return strstr(all, one);
 }
 
 static void judge_default(struct check *c, const struct checked_netns *ns)

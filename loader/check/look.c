@@ -304,9 +304,8 @@ static int look_at_experiments(struct check *c, size_t mount)
 
 	if (error)
 		return err_bpf(error, "cannot look for experiments");
-	for_each (e, list.at, list.n) {
+	for_each (e, list.at, list.n)
 		MEM_ADD(c->experiment, c->n_experiments) = mem_copy(below_mount(e->path, mount));
-	}
 	return EXIT_DONE;
 }
 
@@ -373,12 +372,10 @@ int check_look(struct check *c)
 	error = program ? uses_bpf__load(program) : -ENOMEM;
 	if (!error)
 		error = uses_bpf__attach(program);
-	if (error)
-		ret = err_bpf(error, "the kernel refused the BPF program that counts sockets");
-	else
+	ret = err_bpf(error, "the kernel refused the BPF program that counts sockets");
+	if (!ret)
 		ret = look_at_sockets(c, program);
-	if (program)
-		uses_bpf__destroy(program);
+	uses_bpf__destroy(program);
 	return ret;
 }
 

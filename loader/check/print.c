@@ -38,11 +38,10 @@ static size_t count_names(const struct check *c, const struct checked_netns *ns,
 		while (k < n &&
 		       ((*list)[k].map_id != u->is.map_id || strcmp((*list)[k].name, u->is.name)))
 			k++;
-		if (k == n) {
+		if (k == n)
 			MEM_ADD(*list, n) =
 				(struct name_count){ u->is.name, u->is.map_id,
 						     check_is_unloaded(c, u->is.map_id), 0, 0 };
-		}
 		*(u->key.flags & USES_LISTENER ? &(*list)[k].listeners : &(*list)[k].connections) +=
 			u->is.n;
 	}
@@ -165,6 +164,28 @@ void check_print(const struct check *c)
 
 /* ---- JSON */
 
+static const char *const finding_names[] = {
+	[FINDING_FILE] = "file",
+	[FINDING_PLAN] = "differs_from_file",
+	[FINDING_DEFAULT] = "default_is_unloaded",
+	[FINDING_NOT_LOADED] = "not_loaded",
+	[FINDING_NOT_ALLOWED] = "not_allowed",
+	[FINDING_USE] = "connections",
+	[FINDING_FLOW_LIMIT] = "flow_limit",
+	[FINDING_BUFFER] = "buffer",
+	[FINDING_OTHER_DEFAULT] = "other_default",
+	[FINDING_LOWAT] = "notsent_lowat",
+	[FINDING_DOWNLOADS] = "downloads",
+};
+
+static const char *const use_cause_names[USE_CAUSES] = {
+	[USE_UNLOADED] = "unloaded",	 [USE_CHOSEN] = "chosen",
+	[USE_BY_ROUTE] = "route",	 [USE_OTHER_CGROUP] = "other_cgroup",
+	[USE_NOT_LOADED] = "not_loaded", [USE_NOT_ATTACHED] = "not_attached",
+	[USE_NOT_ROUTED] = "not_routed", [USE_NOT_DEFAULT] = "not_default",
+	[USE_OLD] = "opened_before",	 [USE_OLD_OR_ROUTE] = "opened_before_or_route",
+};
+
 void check_add_devices(struct json *j, const struct device_qdisc *list, int n)
 {
 	json_objects (j, "devices", q, list, n) {
@@ -224,7 +245,7 @@ static void add_finding(struct json *j, const struct finding *f)
 
 	if (f->route)
 		format_prefix(prefix, sizeof(prefix), f->route->is.to.addr, f->route->is.to.len);
-	json_add_string(j, "kind", finding_name(f->kind));
+	json_add_string(j, "kind", finding_names[f->kind]);
 	json_add_string(j, "netns", f->ns ? f->ns->name : NULL);
 	json_add_int_if(j, "inode", f->ns, f->ns ? f->ns->inode : 0);
 	if (f->kind == FINDING_USE) {

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sockets: what each group should use, and why it does not. */
-#include <arpa/inet.h>
-
 #include "address.h"
 #include "check.h"
-
-const char *const use_cause_names[USE_CAUSES] = {
-	[USE_UNLOADED] = "unloaded",	 [USE_CHOSEN] = "chosen",
-	[USE_BY_ROUTE] = "route",	 [USE_OTHER_CGROUP] = "other_cgroup",
-	[USE_NOT_LOADED] = "not_loaded", [USE_NOT_ATTACHED] = "not_attached",
-	[USE_NOT_ROUTED] = "not_routed", [USE_NOT_DEFAULT] = "not_default",
-	[USE_OLD] = "opened_before",	 [USE_OLD_OR_ROUTE] = "opened_before_or_route",
-};
 
 /* An attachment to a name that is not loaded has no effect, unless the file loads it. */
 static bool is_meant(const struct check *c, const struct meant_at *at)
@@ -291,11 +281,10 @@ static char *why(const struct check *c, const struct finding *f)
 static char *route_command(const struct check *c, const struct finding *f)
 {
 	const __u32 *addr = f->first->is.raddr;
-	bool is_v4 = !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
-	const char *enter = netns_entering(c, f->ns), *six = is_v4 ? "" : "-6 ";
-	char to[INET6_ADDRSTRLEN] = "";
+	const char *enter = netns_entering(c, f->ns), *six = address_is_v4(addr) ? "" : "-6 ";
+	char to[ADDRESS_TEXT_LEN];
 
-	inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? &addr[3] : addr, to, sizeof(to));
+	format_address(to, sizeof(to), addr);
 	return mem_format("%sip %sroute change $(%sip %sroute show match %s | grep congctl | "
 			  "tail -1 | sed -E 's/congctl (lock )?[^ ]+/congctl %s/')",
 			  enter, six, enter, six, to, f->wanted);

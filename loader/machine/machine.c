@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "machine/machine.h"
 
-/* Makes room for one more of size bytes, all zeros. */
-static void *grow(void *array, size_t *n, size_t size)
-{
-	char **list = array;
-
-	*list = mem_grow(*list, *n, size);
-	return memset(*list + (*n)++ * size, 0, size);
-}
+/* One more element of a list, all zeros. */
+#define ADD(list, n) (MEM_ADD(list, n) = (__typeof__(*(list))){}, &(list)[(n) - 1])
 
 static void set_name(char to[BBR_NAME_LEN], const char *name)
 {
@@ -17,7 +11,7 @@ static void set_name(char to[BBR_NAME_LEN], const char *name)
 
 struct machine_instance *machine_add_instance(struct machine *m, const char *name)
 {
-	struct machine_instance *inst = grow(&m->instance, &m->n_instances, sizeof(*m->instance));
+	struct machine_instance *inst = ADD(m->instance, m->n_instances);
 
 	set_name(inst->name, name);
 	return inst;
@@ -25,7 +19,7 @@ struct machine_instance *machine_add_instance(struct machine *m, const char *nam
 
 void machine_add_default(struct machine *m, const char *netns, __u32 inode, const char *name)
 {
-	struct default_of *def = grow(&m->def, &m->n_defaults, sizeof(*m->def));
+	struct default_of *def = ADD(m->def, m->n_defaults);
 
 	def->netns = mem_copy(netns);
 	def->inode = inode;
@@ -34,7 +28,7 @@ void machine_add_default(struct machine *m, const char *netns, __u32 inode, cons
 
 struct attachment *machine_add_attachment(struct machine *m, const char *path, const char *name)
 {
-	struct attachment *at = grow(&m->attached, &m->n_attached, sizeof(*m->attached));
+	struct attachment *at = ADD(m->attached, m->n_attached);
 
 	at->path = mem_copy(path);
 	at->place = mem_copy(path);
@@ -44,20 +38,11 @@ struct attachment *machine_add_attachment(struct machine *m, const char *path, c
 
 struct machine_route *machine_add_route(struct machine *m, const char *netns, __u32 inode)
 {
-	struct machine_route *r = grow(&m->route, &m->n_routes, sizeof(*m->route));
+	struct machine_route *r = ADD(m->route, m->n_routes);
 
 	r->netns = mem_copy(netns);
 	r->inode = inode;
 	return r;
-}
-
-struct machine_pods *machine_add_pods(struct machine *m, const char *which, const char *name)
-{
-	struct machine_pods *p = grow(&m->pods, &m->n_pods, sizeof(*m->pods));
-
-	p->which = mem_copy(which);
-	set_name(p->name, name);
-	return p;
 }
 
 static void free_instance(struct machine_instance *inst)

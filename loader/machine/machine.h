@@ -121,8 +121,6 @@ const struct machine_route *machine_route(const struct machine *m, __u32 inode,
 /* True if a route to this prefix leads to one that the machine has in that namespace. */
 bool machine_leads_to(const struct machine *m, __u32 inode, const struct route_prefix *to);
 
-struct machine_pods *machine_add_pods(struct machine *m, const char *which, const char *name);
-
 /*
  * Makes the lines for pods stand for the pods that have a folder in `folder` now. A pod belongs to
  * the first line that names it; a line that names its cgroup comes first. Returns EXIT_DONE, or
@@ -141,9 +139,6 @@ __u32 machine_pods_place(const struct machine *m, const struct machine_pods *of)
  */
 int machine_pods_rules(const struct machine *m, const struct machine_instance *found,
 		       struct rule_list *rules, bool *is_going);
-
-/* How many of the attachments, the last ones, are pods'. */
-size_t machine_pods_attached(const struct machine *m);
 
 /* Keeps only what belongs to one instance. */
 void machine_narrow(struct machine *m, const char *name);

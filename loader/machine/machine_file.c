@@ -96,11 +96,13 @@ static int add_known_profile(struct machine_instance *inst, const char *name)
 static int take_pods(struct machine *m, const struct machine_instance *inst,
 		     const struct rule_line *parsed, bool is_rule)
 {
-	struct machine_pods *p = machine_add_pods(m, parsed->pods, inst->name);
+	struct machine_pods p = { .which = mem_copy(parsed->pods),
+				  .rule = parsed->rule,
+				  .is_rule = is_rule,
+				  .before = inst->rules.n };
 
-	p->rule = parsed->rule;
-	p->before = inst->rules.n;
-	p->is_rule = is_rule;
+	strcpy(p.name, inst->name);
+	MEM_ADD(m->pods, m->n_pods) = p;
 	return EXIT_DONE;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lines of a file that name pods. */
-
 #include "machine/machine.h"
 
 __u32 machine_pods_place(const struct machine *m, const struct machine_pods *of)
@@ -11,15 +10,6 @@ __u32 machine_pods_place(const struct machine *m, const struct machine_pods *of)
 		if (p->is_rule && !strcmp(p->name, of->name))
 			place += p->n;
 	return place;
-}
-
-size_t machine_pods_attached(const struct machine *m)
-{
-	size_t n = 0;
-
-	for_each (p, m->pods, m->n_pods)
-		n += p->is_rule ? 0 : p->n;
-	return n;
 }
 
 /* The last lines first, so that the places of those before them hold. */

@@ -203,12 +203,16 @@ char *machine_route_name(const struct machine_route *r)
 void machine_print(FILE *out, const struct machine *m, const struct machine_instance *inst,
 		   const char *prefix, bool all)
 {
+	size_t n_own = m->n_attached;
+
 	fprintf(out, "%s[instance %s]\n%salgorithm = %s\n", prefix, inst->name, prefix,
 		inst->algorithm->name);
 	for_each (def, m->def, m->n_defaults)
 		if (is_wanted_default(m, def, inst->name))
 			fprintf(out, "%sdefault_in = %s\n", prefix, text_shown(def->netns));
-	for_each (at, m->attached, m->n_attached - machine_pods_attached(m))
+	for_each (p, m->pods, m->n_pods)
+		n_own -= p->is_rule ? 0 : p->n; /* the last ones are pods' */
+	for_each (at, m->attached, n_own)
 		if (!strcmp(at->name, inst->name))
 			machine_print_attachment(out, at, prefix);
 	for_each (p, m->pods, m->n_pods)

@@ -205,14 +205,11 @@ static bool gather(struct keeping *k)
 	if (k->wanted->is_tuning)
 		return true;
 	for_each (def, k->found->def, k->found->n_defaults)
-		if (keeps_default(k, def)) {
+		if (keeps_default(k, def))
 			MEM_ADD(b->def, b->n_defaults) = *def;
-		}
 	for_each (at, k->found->attached, k->found->n_attached)
-		if (at->is_applied || machine_attachment(k->wanted, at->path) ||
-		    is_changed(k, at)) {
+		if (at->is_applied || machine_attachment(k->wanted, at->path) || is_changed(k, at))
 			MEM_ADD(b->attached, b->n_attached) = *at;
-		}
 	for_each (r, k->found->route, k->found->n_routes)
 		if (r->is_applied || machine_route(k->wanted, r->inode, &r->is.to)) {
 			MEM_ADD(b->route, b->n_routes) = *r;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl apply: makes the machine match a file, or reports what differs. */
-
 #include "machine/plan.h"
 #include "verbs/verbs.h"
 

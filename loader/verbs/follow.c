@@ -16,7 +16,6 @@
 #include "machine/plan.h"
 #include "verbs/verbs.h"
 
-#define NS_PER_MS 1000000ull
 #define PAUSE_MS 100 /* routes change together */
 #define LONGEST_PAUSE_MS 64000
 #define CALM_NS (300 * NS_PER_S)

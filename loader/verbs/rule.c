@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl rule list, add, delete, flush, test. */
-
 #include "address.h"
 #include "cgroup/cgroup.h"
 #include "verbs/verbs.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* bbrctl save: prints the state of the machine as a file for bbrctl apply. */
-
 #include "machine/machine.h"
 #include "verbs/verbs.h"
 

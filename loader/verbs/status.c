@@ -90,12 +90,10 @@ static void print_stale(const struct instance *inst)
 
 static bool is_today(time_t then)
 {
-	char day[2][UNITS_LEN];
 	time_t now = time(NULL);
+	const struct tm day = *localtime(&now), *of = localtime(&then);
 
-	strftime(day[0], sizeof(day[0]), "%F", localtime(&now));
-	strftime(day[1], sizeof(day[1]), "%F", localtime(&then));
-	return !strcmp(day[0], day[1]);
+	return day.tm_year == of->tm_year && day.tm_yday == of->tm_yday;
 }
 
 /* One line of at most 80 columns, and what belongs to it. */

@@ -784,13 +784,16 @@ static void check_edited(const struct machine *m, const struct machine *before,
 {
 	const struct machine_instance *new = &with->instance[0],
 				      *inst = machine_instance(m, new->name);
+	size_t n_own = with->n_attached; /* the others are pods' */
 
 	CHECK(inst && m->n_instances <= before->n_instances + 1);
 	for (size_t i = 0; i < new->profiles.n; i++)
 		CHECK(has_profile(inst, &new->profiles.def[i]));
 	for (__u32 i = 0; !m->n_pods && i < new->rules.n; i++)
 		CHECK(i < inst->rules.n && machine_same_rule(new, i, inst, i));
-	for (size_t i = 0; i < with->n_attached - machine_pods_attached(with); i++) {
+	for_each (p, with->pods, with->n_pods)
+		n_own -= p->is_rule ? 0 : p->n;
+	for (size_t i = 0; i < n_own; i++) {
 		const struct attachment *at = &with->attached[i];
 
 		CHECK(strcmp(at->name, new->name) ||
