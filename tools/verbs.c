@@ -18,9 +18,9 @@ int refuse_conflicts(const char *verb, const struct conflict *list)
 	for (; list->what; list++) {
 		if (!list->is_there)
 			continue;
-		err("%s: %s: %s", verb, list->what, list->why);
-		remedy("%s", list->what_to_do);
-		return EXIT_USAGE;
+		return err_usage("%s: %s: %s\n"
+				 "%s",
+				 verb, list->what, list->why, list->what_to_do);
 	}
 	return EXIT_DONE;
 }

@@ -13,9 +13,10 @@
 
 static bool refuse(const char *text, const char *why)
 {
-	err("--guard \"%s\": %s", text, why);
-	remedy("METRIC < FACTORx, or METRIC < +AMOUNT: \"retransmitted < 1.2x\", "
-	       "\"rtt_p95 < +10ms\", \"goodput_p50 > 0.97x\"");
+	err("--guard \"%s\": %s\n"
+	    "METRIC < FACTORx, or METRIC < +AMOUNT: \"retransmitted < 1.2x\", "
+	    "\"rtt_p95 < +10ms\", \"goodput_p50 > 0.97x\"",
+	    text, why);
 	return false;
 }
 

@@ -31,11 +31,9 @@ static int find_only(struct experiment_handle *h)
 		list.at[0] = (struct experiment_handle){};
 		return EXIT_DONE;
 	}
-	if (!list.n) {
-		err("no experiment is running");
-		remedy("bbrctl experiment start NAME starts one");
-		return EXIT_NOTHING;
-	}
+	if (!list.n)
+		return err_nothing("no experiment is running\n"
+				   "bbrctl experiment start NAME starts one");
 	err("%d experiments are running: name one of them", list.n);
 	for (int i = 0; i < list.n; i++)
 		remedy("bbrmon experiment %s", list.at[i].config.name);

@@ -39,18 +39,16 @@ static int find_profile(struct experiment_arm *arm, int *fd)
 
 	if (id < 0)
 		return err_bpf(id, "cannot list instances");
-	if (!id) {
-		err("--arm %s=%s:%s: %s is not a loaded instance, so it has no profiles",
-		    arm->label, arm->cc, arm->profile_name, arm->cc);
-		remedy("bbrctl status lists instances; load one: bbrctl load");
-		return EXIT_NOTHING;
-	}
+	if (!id)
+		return err_nothing(
+			"--arm %s=%s:%s: %s is not a loaded instance, so it has no profiles\n"
+			"bbrctl status lists instances; load one: bbrctl load",
+			arm->label, arm->cc, arm->profile_name, arm->cc);
 	ret = instance_get(arm->cc, &inst);
-	if (!ret && !inst.assigned_id) {
-		err("%s: was loaded by a version without experiments", arm->cc);
-		remedy("upgrade it, connections stay: bbrctl upgrade --name %s", arm->cc);
-		return EXIT_REFUSED;
-	}
+	if (!ret && !inst.assigned_id)
+		return err_refused("%s: was loaded by a version without experiments\n"
+				   "upgrade it, connections stay: bbrctl upgrade --name %s",
+				   arm->cc, arm->cc);
 	ret = ret ?: profile_map_open(&inst, &profiles);
 	ret = ret ?: profile_get(&profiles, arm->profile_name, &index);
 	if (ret)
@@ -117,9 +115,9 @@ int arms_refuse_use(const char *cc, const char *profile)
 	user = experiment_with(list.at, list.n, cc, profile);
 	if (!user)
 		return EXIT_DONE;
-	err("%s: is an arm of the experiment %s", profile ? profile : cc, user->config.name);
-	remedy("stop that first: bbrctl experiment stop %s", user->config.name);
-	return EXIT_REFUSED;
+	return err_refused("%s: is an arm of the experiment %s\n"
+			   "stop that first: bbrctl experiment stop %s",
+			   profile ? profile : cc, user->config.name, user->config.name);
 }
 
 static bool takes_away(const struct step *s, const struct experiment_arm *arm)
@@ -143,11 +141,11 @@ static bool takes_away(const struct step *s, const struct experiment_arm *arm)
 static int refuse(const struct step *s, const struct experiment *e,
 		  const struct experiment_arm *arm)
 {
-	err("%s%s%s: is the arm %s of the experiment %s", s->name, arm->profile_name[0] ? ":" : "",
-	    arm->profile_name, arm->label, e->name);
-	remedy("stop that first: bbrctl experiment stop %s; or change the file: bbrctl apply "
-	       "--check",
-	       e->name);
+	err("%s%s%s: is the arm %s of the experiment %s\n"
+	    "stop that first: bbrctl experiment stop %s; or change the file: bbrctl apply "
+	    "--check",
+	    s->name, arm->profile_name[0] ? ":" : "", arm->profile_name, arm->label, e->name,
+	    e->name);
 	if (s->kind == STEP_REPLACE)
 		remedy("or replace the code alone first: bbrctl upgrade --name %s", s->name);
 	return EXIT_REFUSED;

@@ -79,9 +79,9 @@ int experiment_choose_arm(const struct experiment *e, const char *option, const 
 	*arm = experiment_arm(e, label);
 	if (*arm >= 0)
 		return EXIT_DONE;
-	err("%s %s: no arm of %s has this label", option, label, e->name);
-	remedy("bbrctl experiment status %s lists them", e->name);
-	return EXIT_USAGE;
+	return err_usage("%s %s: no arm of %s has this label\n"
+			 "bbrctl experiment status %s lists them",
+			 option, label, e->name, e->name);
 }
 
 bool experiment_duration_parse(const char *option, const char *text, __u64 least, __u64 most,
@@ -95,8 +95,9 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 		return true;
 	error = parse_duration(text, &value);
 	if (error) {
-		err("%s %s: %s", option, text, parse_error_text(error));
-		remedy("a duration such as 10s or 500ms");
+		err("%s %s: %s\n"
+		    "a duration such as 10s or 500ms",
+		    option, text, parse_error_text(error));
 		return false;
 	}
 	if (value >= least && value <= most) {
@@ -105,8 +106,9 @@ bool experiment_duration_parse(const char *option, const char *text, __u64 least
 	}
 	format_duration(low, sizeof(low), least);
 	format_duration(high, sizeof(high), most);
-	err("%s %s: out of range", option, text);
-	remedy("%s to %s", low, high);
+	err("%s %s: out of range\n"
+	    "%s to %s",
+	    option, text, low, high);
 	return false;
 }
 
@@ -145,11 +147,10 @@ static int parse_design(const struct experiment_options *opt, struct experiment 
 	};
 
 	while (strcmp(given, experiment_designs[e->design]))
-		if (++e->design == EXPERIMENT_DESIGNS) {
-			err("--design %s: there is no such design", given);
-			remedy("ab, switchback or canary");
-			return EXIT_USAGE;
-		}
+		if (++e->design == EXPERIMENT_DESIGNS)
+			return err_usage("--design %s: there is no such design\n"
+					 "ab, switchback or canary",
+					 given);
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		if (only[i].is_given && e->design != only[i].design)
 			return err_usage("%s: only for --design %s", only[i].option,
@@ -159,9 +160,9 @@ static int parse_design(const struct experiment_options *opt, struct experiment 
 
 static int refuse_arm(const char *text, const char *why)
 {
-	err("--arm %s: %s", text, why);
-	remedy("LABEL=CC or LABEL=CC:PROFILE, such as new=bpf_bbr:gentle");
-	return EXIT_USAGE;
+	return err_usage("--arm %s: %s\n"
+			 "LABEL=CC or LABEL=CC:PROFILE, such as new=bpf_bbr:gentle",
+			 text, why);
 }
 
 static int parse_arm(const char *text, struct experiment_arm *arm)
@@ -189,14 +190,13 @@ static int parse_arms(const struct value_list *arms, struct experiment *e)
 	int ret;
 
 	if (arms->n < 2 || arms->n > EXPERIMENT_ARMS ||
-	    (e->design == EXPERIMENT_CANARY && arms->n != 2)) {
-		err("%d arm%s: %s needs %s", arms->n, plural(arms->n),
-		    experiment_designs[e->design],
-		    e->design == EXPERIMENT_CANARY ? "two" : "2 to 4");
-		remedy("give --arm LABEL=CC[:PROFILE] for each; bbrmon compares the others "
-		       "with the first");
-		return EXIT_USAGE;
-	}
+	    (e->design == EXPERIMENT_CANARY && arms->n != 2))
+		return err_usage(
+			"%d arm%s: %s needs %s\n"
+			"give --arm LABEL=CC[:PROFILE] for each; bbrmon compares the others "
+			"with the first",
+			arms->n, plural(arms->n), experiment_designs[e->design],
+			e->design == EXPERIMENT_CANARY ? "two" : "2 to 4");
 	for (int i = 0; i < arms->n; i++) {
 		ret = parse_arm(arms->arg[i], &e->arm[i]);
 		if (ret)
@@ -221,11 +221,10 @@ static int parse_unit(const struct experiment_options *opt, struct experiment *e
 	if (opt->prefix && e->unit != EXPERIMENT_BY_PREFIX)
 		return err_usage("--prefix goes only with --by prefix");
 	if (opt->prefix && (sscanf(opt->prefix, "%2u,%3u%n", &v4, &v6, &end) != 2 ||
-			    opt->prefix[end] || !v4 || v4 > 32 || !v6 || v6 > 128)) {
-		err("--prefix %s: expected two lengths, such as 24,48", opt->prefix);
-		remedy("the first is for IPv4, 1 to 32; the second is for IPv6, 1 to 128");
-		return EXIT_USAGE;
-	}
+			    opt->prefix[end] || !v4 || v4 > 32 || !v6 || v6 > 128))
+		return err_usage("--prefix %s: expected two lengths, such as 24,48\n"
+				 "the first is for IPv4, 1 to 32; the second is for IPv6, 1 to 128",
+				 opt->prefix);
 	e->prefix4 = SCOPE_V4_BITS + v4;
 	e->prefix6 = v6;
 	return EXIT_DONE;
@@ -242,20 +241,19 @@ static int parse_blocks(const struct experiment_options *opt, struct experiment 
 		return EXIT_USAGE;
 	if (e->washout < e->block)
 		return EXIT_DONE;
-	err("--washout %s: must be shorter than a block", opt->washout);
-	remedy("connections count only in the rest of each block");
-	return EXIT_USAGE;
+	return err_usage("--washout %s: must be shorter than a block\n"
+			 "connections count only in the rest of each block",
+			 opt->washout);
 }
 
 static int parse_guards(const struct value_list *guards, struct experiment *e)
 {
 	struct guard guard;
 
-	if (!guards->n) {
-		err("--guard is missing: a canary grows only while its guards hold");
-		remedy("for example --guard 'retransmitted < 1.2x' --guard 'goodput_p50 > 0.97x'");
-		return EXIT_USAGE;
-	}
+	if (!guards->n)
+		return err_usage(
+			"--guard is missing: a canary grows only while its guards hold\n"
+			"for example --guard 'retransmitted < 1.2x' --guard 'goodput_p50 > 0.97x'");
 	if (guards->n > EXPERIMENT_GUARDS)
 		return err_usage("%d guards: an experiment has at most %d", guards->n,
 				 EXPERIMENT_GUARDS);
@@ -283,9 +281,9 @@ static bool parse_percent(const char *text, __u32 *share)
 
 static int refuse_share(const char *text, const char *why)
 {
-	err("--share %s: %s", text, why);
-	remedy("LABEL=PERCENT, from 0.01 to 100, such as new=5%%");
-	return EXIT_USAGE;
+	return err_usage("--share %s: %s\n"
+			 "LABEL=PERCENT, from 0.01 to 100, such as new=5%%",
+			 text, why);
 }
 
 /* Takes one --share. */
@@ -324,12 +322,11 @@ static int parse_shares(const struct value_list *shares, const struct experiment
 		open += !share[i];
 	}
 	if (given > EXPERIMENT_SHARES || EXPERIMENT_SHARES - given < open ||
-	    (!open && given < EXPERIMENT_SHARES)) {
-		err("--share: the shares are %g %% together, %s", experiment_percent(given),
-		    open ? "which leaves nothing for the other arms" : "not 100 %");
-		remedy("arms without --share share the rest equally");
-		return EXIT_USAGE;
-	}
+	    (!open && given < EXPERIMENT_SHARES))
+		return err_usage("--share: the shares are %g %% together, %s\n"
+				 "arms without --share share the rest equally",
+				 experiment_percent(given),
+				 open ? "which leaves nothing for the other arms" : "not 100 %");
 	for (__u32 i = e->arms; i-- > 0;) {
 		if (share[i])
 			continue;
@@ -351,9 +348,9 @@ static int parse_share_steps(const char *text, __u32 step[EXPERIMENT_STEPS])
 		n++;
 	if (!word && step[n - 1] == EXPERIMENT_SHARES)
 		return EXIT_DONE;
-	err("--steps %s: expected at most %d percentages that rise to 100", text, EXPERIMENT_STEPS);
-	remedy("for example 1,5,25,50,100");
-	return EXIT_USAGE;
+	return err_usage("--steps %s: expected at most %d percentages that rise to 100\n"
+			 "for example 1,5,25,50,100",
+			 text, EXPERIMENT_STEPS);
 }
 
 static int parse_steps(const struct experiment_options *opt, struct experiment *e)
@@ -408,11 +405,11 @@ static int parse_ring(const struct experiment_options *opt, struct experiment *e
 	needed = 2ull * e->step_connections * EXPERIMENT_SHARES / (e->step[0] ? e->step[0] : 1);
 	if (e->design != EXPERIMENT_CANARY || needed <= e->outcomes)
 		return EXIT_DONE;
-	err("--step-connections %u: at the first step's share, a step has more outcomes than "
-	    "--keep holds",
-	    e->step_connections);
-	remedy("use fewer, or a larger first step, or keep more: --keep %llu", needed);
-	return EXIT_USAGE;
+	return err_usage(
+		"--step-connections %u: at the first step's share, a step has more outcomes than "
+		"--keep holds\n"
+		"use fewer, or a larger first step, or keep more: --keep %llu",
+		e->step_connections, needed);
 }
 
 int experiment_request_parse(const char *name, const struct experiment_options *opt,

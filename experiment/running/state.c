@@ -278,17 +278,16 @@ static int check_state(const struct experiment_handle *h)
 {
 	enum experiment_state state = canary_state(h); /* pausing does not undo the end */
 
-	if (h->config.design != EXPERIMENT_CANARY) {
-		err("%s: is not a canary: its design is %s", h->config.name,
-		    experiment_designs[h->config.design]);
-		remedy("bbrmon experiment %s shows its results", h->config.name);
-		return EXIT_NOTHING;
-	}
+	if (h->config.design != EXPERIMENT_CANARY)
+		return err_nothing("%s: is not a canary: its design is %s\n"
+				   "bbrmon experiment %s shows its results",
+				   h->config.name, experiment_designs[h->config.design],
+				   h->config.name);
 	if (state != STATE_TAKEN_BACK && state != STATE_COMPLETE)
 		return EXIT_DONE;
-	err("%s: is %s already", h->config.name, experiment_states[state]);
-	remedy("bbrctl experiment status %s shows when and why", h->config.name);
-	return EXIT_NOTHING;
+	return err_nothing("%s: is %s already\n"
+			   "bbrctl experiment status %s shows when and why",
+			   h->config.name, experiment_states[state], h->config.name);
 }
 
 int canary_watch(const struct experiment_handle *h, __u64 every, bool json)

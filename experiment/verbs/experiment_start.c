@@ -95,19 +95,17 @@ static int check_others(const struct experiment *e, const char *cgroup)
 	for (int i = 0; i < list.n; i++) {
 		const struct experiment *other = &list.at[i].config;
 
-		if (!strcmp(other->name, e->name)) {
-			err("%s: an experiment with this name runs already", e->name);
-			remedy("choose another name, or stop it: bbrctl experiment stop %s",
-			       e->name);
-			return EXIT_NOTHING;
-		}
-		if (scopes_overlap(&e->scope, cgroup, &other->scope, list.at[i].path)) {
-			err("%s: the scope overlaps that of the experiment %s", e->name,
-			    other->name);
-			remedy("make the scopes differ in a prefix, port, mark, cgroup or network "
-			       "namespace");
-			return EXIT_REFUSED;
-		}
+		if (!strcmp(other->name, e->name))
+			return err_nothing(
+				"%s: an experiment with this name runs already\n"
+				"choose another name, or stop it: bbrctl experiment stop %s",
+				e->name, e->name);
+		if (scopes_overlap(&e->scope, cgroup, &other->scope, list.at[i].path))
+			return err_refused(
+				"%s: the scope overlaps that of the experiment %s\n"
+				"make the scopes differ in a prefix, port, mark, cgroup or network "
+				"namespace",
+				e->name, other->name);
 	}
 	return EXIT_DONE;
 }
@@ -138,9 +136,9 @@ static int take_attached(struct experiment *e, const char *cgroup)
 	for (int i = 0; !ret && i < n; i++) {
 		if (!cgroup_is_within(list[i].path, cgroup) || add_attached(e, list[i].name))
 			continue;
-		err("%s: more than %d congestion controls are attached to cgroups below", cgroup,
-		    EXPERIMENT_ARMS);
-		remedy("choose a cgroup with fewer; bbrctl status lists them");
+		err("%s: more than %d congestion controls are attached to cgroups below\n"
+		    "choose a cgroup with fewer; bbrctl status lists them",
+		    cgroup, EXPERIMENT_ARMS);
 		ret = EXIT_REFUSED;
 	}
 	attachments_free(list, n);

@@ -32,11 +32,13 @@ static int choose_arm(const struct experiment_handle *h, const char *label, int 
 	*arm = state == STATE_TAKEN_BACK ? 0 : e->arms - 1;
 	if (state == STATE_TAKEN_BACK || state == STATE_COMPLETE)
 		return EXIT_DONE;
-	err("%s: has no winner: %s", e->name,
-	    e->design == EXPERIMENT_CANARY ? "the canary has not decided yet" :
-					     "only a canary decides for itself");
-	remedy("compare the arms with bbrmon experiment %s, then choose one: --arm LABEL", e->name);
-	return EXIT_NOTHING;
+	return err_nothing(
+		"%s: has no winner: %s\n"
+		"compare the arms with bbrmon experiment %s, then choose one: --arm LABEL",
+		e->name,
+		e->design == EXPERIMENT_CANARY ? "the canary has not decided yet" :
+						 "only a canary decides for itself",
+		e->name);
 }
 
 /* A namespace without a name is net:[INODE] in the scope. A file needs a way to it. */
@@ -82,9 +84,9 @@ static int take_scope(const struct experiment_handle *h, const struct machine *f
 	if (root && !strcmp(h->path, root) && !rule.dst_len && !rule.fields)
 		return take_netns(scope->netns_name, found, m, name);
 	err("%s: the lines do not say which connections get %s: a file cannot select a part of a "
-	    "network namespace",
-	    h->config.name, name);
-	remedy("add default_in or attach to [instance %s]", name);
+	    "network namespace\n"
+	    "add default_in or attach to [instance %s]",
+	    h->config.name, name, name);
 	return EXIT_DONE;
 }
 
@@ -135,13 +137,11 @@ static int make_lines(const struct experiment_handle *h, const struct experiment
 
 	if (id < 0)
 		return err_bpf(id, "cannot list instances");
-	if (!id) {
-		err("%s: arm %s is %s, which is no instance: a file for apply cannot describe it",
-		    h->config.name, arm->label, arm->cc);
-		remedy("end the experiment: bbrctl experiment stop %s --to %s", h->config.name,
-		       arm->label);
-		return EXIT_NOTHING;
-	}
+	if (!id)
+		return err_nothing("%s: arm %s is %s, which is no instance: a file for apply "
+				   "cannot describe it\n"
+				   "end the experiment: bbrctl experiment stop %s --to %s",
+				   h->config.name, arm->label, arm->cc, h->config.name, arm->label);
 	ret = instance_get(arm->cc, &inst);
 	ret = ret ?: machine_kernel_read(arm->cc, NULL, &found);
 	ret = ret ?: make_instance(h, arm, &found, &m);

@@ -79,12 +79,13 @@ static char *real_path(const char *path)
 /* Says why there is no such cgroup. mount: where they are, NULL: nowhere. */
 static int refuse(const char *option, const char *path, const char *mount)
 {
-	if (!mount) {
-		err("%s %s: no cgroup2 file system is mounted", option, path);
-		return remedy_refused("mount it: mount -t cgroup2 none /sys/fs/cgroup");
-	}
-	err("%s %s: no such cgroup", option, path);
-	return remedy_usage("a path such as system.slice/x.service, below %s", mount);
+	if (!mount)
+		return err_refused("%s %s: no cgroup2 file system is mounted\n"
+				   "mount it: mount -t cgroup2 none /sys/fs/cgroup",
+				   option, path);
+	return err_usage("%s %s: no such cgroup\n"
+			 "a path such as system.slice/x.service, below %s",
+			 option, path, mount);
 }
 
 int cgroup_find(const char *option, const char *path, char **found)

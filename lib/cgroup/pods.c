@@ -114,8 +114,9 @@ bool pod_selector_is_valid(const char *option, const char *selector)
 
 		if (take_condition(&rest, &c))
 			continue;
-		err("%s %s: \"%s\" is no condition of labels", option, selector, label);
-		remedy("after NAMESPACE/NAME: ,KEY=VALUE ,KEY!=VALUE ,KEY or ,!KEY");
+		err("%s %s: \"%s\" is no condition of labels\n"
+		    "after NAMESPACE/NAME: ,KEY=VALUE ,KEY!=VALUE ,KEY or ,!KEY",
+		    option, selector, label);
 		return false;
 	}
 	return true;

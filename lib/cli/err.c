@@ -94,18 +94,17 @@ int err_status(int status, const char *fmt, ...)
 	return status;
 }
 
-int remedy_status(int status, const char *fmt, ...)
+void remedy(const char *fmt, ...)
 {
 	char text[MESSAGE_MAX];
 	va_list args;
 
 	if (is_mute)
-		return status;
+		return;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	print_line("", "  ", text);
-	return status;
 }
 
 void note(const char *fmt, ...)

@@ -42,12 +42,8 @@ int err_status(int status, const char *fmt, ...) __attribute__((format(printf, 2
 #define err_refused(...) err_status(EXIT_REFUSED, __VA_ARGS__)
 #define err_nothing(...) err_status(EXIT_NOTHING, __VA_ARGS__)
 
-/* The line after it: what to do about it. */
-int remedy_status(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-#define remedy(...) ((void)remedy_status(EXIT_DONE, __VA_ARGS__))
-#define remedy_usage(...) remedy_status(EXIT_USAGE, __VA_ARGS__)
-#define remedy_refused(...) remedy_status(EXIT_REFUSED, __VA_ARGS__)
-#define remedy_nothing(...) remedy_status(EXIT_NOTHING, __VA_ARGS__)
+/* One more line of that. */
+void remedy(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* "--every 5: a unit is missing". Returns false, as parsers of options do. */
 bool err_value(const char *option, const char *value, const char *why);

@@ -322,10 +322,10 @@ static bool refuse_half(const struct program *program, const char *word)
 	for (const struct verb *const *v = program->verbs; *v; v++)
 		if (begins_with((*v)->name, word) && strchr((*v)->name, ' '))
 			list = mem_join(list, ", ", (*v)->name);
-	if (*list) {
-		err("%s: its second word is missing", word);
-		remedy("one of: %s", list);
-	}
+	if (*list)
+		err("%s: its second word is missing\n"
+		    "one of: %s",
+		    word, list);
 	return *list;
 }
 
@@ -368,15 +368,17 @@ static int run_none(const struct program *program, const struct command_line *li
 		print_help_of_program(stderr, program);
 		return EXIT_USAGE;
 	}
-	err("%s: unknown option, or its value is missing", line->unknown);
-	return remedy_usage("%s --help lists verbs and options", program->name);
+	return err_usage("%s: unknown option, or its value is missing\n"
+			 "%s --help lists verbs and options",
+			 line->unknown, program->name);
 }
 
 static int refuse(const struct program *program, const struct verb *verb, const char *what,
 		  const char *why)
 {
-	err("%s: %s: %s", verb->name, what, why);
-	return remedy_usage("%s %s --help lists the options", program->name, verb->name);
+	return err_usage("%s: %s: %s\n"
+			 "%s %s --help lists the options",
+			 verb->name, what, why, program->name, verb->name);
 }
 
 /* Handles one of our options. Returns -1 to go on, or an exit status. */
@@ -400,8 +402,8 @@ static int take(const struct program *program, const struct verb *verb, struct p
 			return refuse(program, verb, option, "appears twice");
 		*is_seen = true;
 		if (!d->parse(option, optarg, (char *)options + p->offsets[i] + d->member)) {
-			return remedy_usage("%s %s --help lists the options", program->name,
-					    verb->name);
+			remedy("%s %s --help lists the options", program->name, verb->name);
+			return EXIT_USAGE;
 		}
 		privileges_add_option(d->name);
 	}
@@ -415,8 +417,9 @@ static int refuse_missing(const struct program *program, const struct verb *verb
 
 	for (; n_given && strchr(word, ' '); n_given--)
 		word = strchr(word, ' ') + 1;
-	err("%s: %.*s is missing", verb->name, (int)strcspn(word, " ."), word);
-	return remedy_usage("%s %s --help explains it", program->name, verb->name);
+	return err_usage("%s: %.*s is missing\n"
+			 "%s %s --help explains it",
+			 verb->name, (int)strcspn(word, " ."), word, program->name, verb->name);
 }
 
 /*

@@ -122,9 +122,10 @@ int privileges_take(void)
 	if (!missing)
 		return privileges_give_up();
 	err("%s: missing %s", command.verb, caps_text(text, missing));
-	return remedy_refused("run it as root, or give it only %s, with setcap(8) or systemd's "
-			      "AmbientCapabilities=",
-			      caps_text(text, needs));
+	remedy("run it as root, or give it only %s, with setcap(8) or systemd's "
+	       "AmbientCapabilities=",
+	       caps_text(text, needs));
+	return EXIT_REFUSED;
 }
 
 void privileges_narrow(__u64 caps)
@@ -228,9 +229,10 @@ int privileges_aside(const char *what, unsigned int descriptors, int (*look)(voi
 		return status;
 	if (status >= 0)
 		putc(status, stderr);
-	err("%s: cannot be read: the process without privileges that looked at it died: %s", what,
-	    WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended early");
-	return remedy_refused("the file is damaged, or made to do harm");
+	return err_refused(
+		"%s: cannot be read: the process without privileges that looked at it died: %s\n"
+		"the file is damaged, or made to do harm",
+		what, WIFSIGNALED(ended) ? strsignal(WTERMSIG(ended)) : "it ended early");
 }
 
 void privileges_print(const struct privileges *of_verb)

@@ -27,8 +27,8 @@ bool clock_init(void)
 		offset_ns = s * (__s64)NS_PER_S + ns;
 		return true;
 	}
-	err("cannot find the clock's offset in this time namespace");
-	remedy("start it from a process inside its time namespace: unshare --time --fork");
+	err("cannot find the clock's offset in this time namespace\n"
+	    "start it from a process inside its time namespace: unshare --time --fork");
 	return false;
 }
 

@@ -379,13 +379,14 @@ int instance_get(const char *name, struct instance *inst)
 
 	if (ret || inst->supported)
 		return ret;
-	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm) {
-		err("%s: these tools do not know its algorithm, %s", name, inst->abi.algorithm);
-		return remedy_refused("use the tools that loaded it");
-	}
-	err("%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)", name,
-	    inst->abi.version, inst->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
-	return remedy_refused("use the tools of that version, or unload it and load it again");
+	if (inst->abi.major == BBR_ABI_MAJOR && !inst->algorithm)
+		return err_refused("%s: these tools do not know its algorithm, %s\n"
+				   "use the tools that loaded it",
+				   name, inst->abi.algorithm);
+	return err_refused(
+		"%s: was loaded by another version (%.20s, ABI %u; this tool has %s, ABI %u)\n"
+		"use the tools of that version, or unload it and load it again",
+		name, inst->abi.version, inst->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
 }
 
 static void *map_by_id(__u32 id, size_t size, int protection)

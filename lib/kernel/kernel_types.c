@@ -91,8 +91,8 @@ int kernel_bbr_refuse(void)
 {
 	char names[ALGORITHM_NAMES_LEN];
 
-	err("bbrmon does not know the version of BBR that the kernel's own bbr has");
 	algorithm_names(names, sizeof(names), " or ");
-	return remedy_refused(
-		"load one that it knows, as a BPF program: bbrctl load --algorithm %s", names);
+	return err_refused("bbrmon does not know the version of BBR that the kernel's own bbr has\n"
+			   "load one that it knows, as a BPF program: bbrctl load --algorithm %s",
+			   names);
 }

@@ -266,9 +266,10 @@ void netns_say_unseen(int unseen, const char *what)
 		    strerror(-unseen));
 		return;
 	}
-	err("%s: %d network namespace%s cannot be found from here", what, unseen, plural(unseen));
-	remedy("run it where /proc shows the processes of the whole machine, as with docker's "
-	       "--pid=host");
+	err("%s: %d network namespace%s cannot be found from here\n"
+	    "run it where /proc shows the processes of the whole machine, as with docker's "
+	    "--pid=host",
+	    what, unseen, plural(unseen));
 }
 
 static void leave_inode(void *inode)
@@ -452,8 +453,9 @@ static int open_named(const char *option, struct netns *ns)
 		ns->inode = st.st_ino;
 		return fd;
 	}
-	err("%s %s: %s", option, ns->name, fd < 0 ? strerror(errno) : why);
-	remedy("a name of `ip netns list`, or a path such as /proc/PID/ns/net");
+	err("%s %s: %s\n"
+	    "a name of `ip netns list`, or a path such as /proc/PID/ns/net",
+	    option, ns->name, fd < 0 ? strerror(errno) : why);
 	auto_close(&fd);
 	return -1;
 }

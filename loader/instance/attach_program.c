@@ -78,16 +78,17 @@ int attach_program(int prog_fd, int cgroup_fd, int replaced_fd, const char *path
 	 */
 	if (!bpf_prog_attach_opts(prog_fd, cgroup_fd, BPF_CGROUP_SOCK_OPS, &opts))
 		return EXIT_DONE;
-	if (errno == E2BIG) {
-		err("%s: has as many programs as a cgroup can have", path);
-		return remedy_refused(
-			"bbrctl status shows what is attached; detach what is no longer used");
-	}
+	if (errno == E2BIG)
+		return err_refused(
+			"%s: has as many programs as a cgroup can have\n"
+			"bbrctl status shows what is attached; detach what is no longer used",
+			path);
 	if (errno != EPERM)
 		return err_bpf(errno, path);
-	err("%s: another program is attached there or above, and allows no other beside it", path);
-	return remedy_refused("bpftool cgroup tree %s effective shows it; detach that one first",
-			      text_shell_word(path));
+	return err_refused(
+		"%s: another program is attached there or above, and allows no other beside it\n"
+		"bpftool cgroup tree %s effective shows it; detach that one first",
+		path, text_shell_word(path));
 }
 
 int detach_program(int prog_fd, int cgroup_fd, const char *path)

@@ -140,11 +140,11 @@ int pin_prepare(const char *name, const char **why_plain)
 	else if (*why_plain)
 		return EXIT_DONE;
 	if (*why_plain == in_container)
-		return remedy_refused("give the container the host's " BPFFS ": -v " BPFFS ":" BPFFS
-				      ", or a hostPath volume");
+		remedy("give the container the host's " BPFFS ": -v " BPFFS ":" BPFFS
+		       ", or a hostPath volume");
 	if (*why_plain == read_only)
-		return remedy_refused("mount -o remount,rw " BPFFS
-				      "; in a systemd unit, leave out ProtectKernelTunables=");
+		remedy("mount -o remount,rw " BPFFS
+		       "; in a systemd unit, leave out ProtectKernelTunables=");
 	if (*why_plain)
 		return EXIT_REFUSED;
 	/* Mounts a bpffs if need be, and makes room for the pin in it. */

@@ -293,10 +293,10 @@ static int restore(const struct netns *ns, void *data)
 				   ns->name, strerror(-noted));
 	if (!noted) {
 		err("network namespace %s: somebody else made %s its default: its new "
-		    "connections continue with the unloaded code",
+		    "connections continue with the unloaded code\n"
+		    "set another one inside that namespace: sysctl "
+		    "net.ipv4.tcp_congestion_control=reno",
 		    ns->name, now);
-		remedy("set another one inside that namespace: sysctl "
-		       "net.ipv4.tcp_congestion_control=reno");
 		say_restored(r, ns, now, false);
 		return EXIT_DONE;
 	}

@@ -129,20 +129,20 @@ static bool explain_kernel(const struct bpf_object *obj)
 
 	text_first_line("/proc/sys/net/core/bpf_jit_enable", jit, sizeof(jit));
 	if (!strcmp(jit, "0")) {
-		err("the kernel's BPF JIT compiler is off; congestion controls need it");
-		remedy("turn it on: sysctl net.core.bpf_jit_enable=1");
+		err("the kernel's BPF JIT compiler is off; congestion controls need it\n"
+		    "turn it on: sysctl net.core.bpf_jit_enable=1");
 		return true;
 	}
 	btf = kernel_types();
 	if (!btf) {
-		err("this kernel has no type information (/sys/kernel/btf/vmlinux)");
-		remedy("use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+		err("this kernel has no type information (/sys/kernel/btf/vmlinux)\n"
+		    "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 		return true;
 	}
 	if (btf__find_by_name_kind(btf, TCP_OPS_VALUE, BTF_KIND_STRUCT) < 0) {
-		err("this kernel does not support TCP congestion control in BPF");
-		remedy("use a kernel built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y "
-		       "and CONFIG_INET=y");
+		err("this kernel does not support TCP congestion control in BPF\n"
+		    "use a kernel built with CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y "
+		    "and CONFIG_INET=y");
 		return true;
 	}
 	return obj && explain_features(obj, btf);
@@ -153,7 +153,8 @@ static int refuse(const struct bpf_object *obj, int error, const char *what, con
 	if (explain_kernel(obj))
 		return EXIT_REFUSED;
 	err_bpf(error, what);
-	return remedy_refused("bbrctl -v %s shows the kernel's reasons", verb);
+	remedy("bbrctl -v %s shows the kernel's reasons", verb);
+	return EXIT_REFUSED;
 }
 
 /*
@@ -230,9 +231,10 @@ int object_check_found(const struct bpf_object *obj)
 		return EXIT_DONE;
 	if (error != -EAGAIN)
 		return err_bpf(error, "cannot look at the loaded BPF program");
-	err("the kernel refused to name the program's maps, so the tools would not find the "
-	    "instance");
-	return remedy_refused("try again; it may have been short of memory");
+	return err_refused(
+		"the kernel refused to name the program's maps, so the tools would not find the "
+		"instance\n"
+		"try again; it may have been short of memory");
 }
 
 int object_register(struct bpf_object *obj, const char *name, unsigned int *map_id)
@@ -256,9 +258,10 @@ int object_register(struct bpf_object *obj, const char *name, unsigned int *map_
 	ops_free(&ops);
 	if (error && by_link)
 		pin_remove(name, 0); /* what was made for it */
-	if (error == -EEXIST) {
-		err("%s: the kernel already has another congestion control of this name", name);
-		return remedy_refused("choose another name with --name");
-	}
+	if (error == -EEXIST)
+		return err_refused(
+			"%s: the kernel already has another congestion control of this name\n"
+			"choose another name with --name",
+			name);
 	return error ? err_bpf(error, "the kernel refused to register it") : EXIT_DONE;
 }

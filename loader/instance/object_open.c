@@ -27,10 +27,11 @@
 
 static int refuse(const struct object *obj, const char *why)
 {
-	err("%s: %s", obj->file, why);
-	return remedy_usage(
+	return err_usage(
+		"%s: %s\n"
 		"--object takes an object that a build of bpf-bbr made; without it bbrctl uses its "
-		"own");
+		"own",
+		obj->file, why);
 }
 
 /*
@@ -95,11 +96,11 @@ static int check_abi(struct object *obj)
 
 	if (!record || !abi_read(record, size, &obj->abi))
 		return refuse(obj, "it is not a bpf_bbr object: it has no ABI record");
-	if (obj->abi.major != BBR_ABI_MAJOR) {
-		err("%s: it is of another version (%s, ABI %u; this tool has %s, ABI %u)",
-		    obj->file, obj->abi.version, obj->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
-		return remedy_usage("use the bbrctl of that version");
-	}
+	if (obj->abi.major != BBR_ABI_MAJOR)
+		return err_usage(
+			"%s: it is of another version (%s, ABI %u; this tool has %s, ABI %u)\n"
+			"use the bbrctl of that version",
+			obj->file, obj->abi.version, obj->abi.major, BBR_VERSION, BBR_ABI_MAJOR);
 	if (!abi_is_sound(&obj->abi) || !has_maps(obj))
 		return refuse(obj, "its ABI record does not match its maps");
 	/*

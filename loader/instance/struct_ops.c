@@ -331,10 +331,10 @@ static int wait_for_end(const struct instance *inst, int error)
 			return EXIT_DONE;
 		usleep(10000);
 	}
-	err("%s: its link (id %u) is still in use, and the kernel does not detach it: %s",
-	    inst->name, inst->link_id, strerror(error));
-	return remedy_refused("end the process, or remove the pin other than %s, that holds it",
-			      pin_path(inst->name));
+	return err_refused(
+		"%s: its link (id %u) is still in use, and the kernel does not detach it: %s\n"
+		"end the process, or remove the pin other than %s, that holds it",
+		inst->name, inst->link_id, strerror(error), pin_path(inst->name));
 }
 
 static int end_link(const struct instance *inst)

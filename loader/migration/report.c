@@ -198,11 +198,11 @@ int migration_judge(const struct migration *m)
 	const struct migration_counts n = migration_count(m);
 	size_t counts[ERRORS];
 
-	if (m->unfinished && !m->stopped) {
-		err("not finished: new sockets with %s keep coming", m->config.from);
-		remedy("stop new sockets from getting it (the default; listeners: --listeners), "
-		       "and run it again");
-	}
+	if (m->unfinished && !m->stopped)
+		err("not finished: new sockets with %s keep coming\n"
+		    "stop new sockets from getting it (the default; listeners: --listeners), "
+		    "and run it again",
+		    m->config.from);
 	count_errors(m, counts);
 	for (int error = 0; error < ERRORS; error++)
 		if (counts[error])

@@ -144,10 +144,9 @@ static int run(struct migration *m, const struct bpf_object *obj, __u32 skip)
 	handle_signals(false);
 	bpf_link__destroy(link);
 	m->stopped = is_stopped;
-	if (is_stopped && !skip) {
-		err("stopped by a signal");
-		remedy("run it again for the rest");
-	}
+	if (is_stopped && !skip)
+		err("stopped by a signal\n"
+		    "run it again for the rest");
 	return ret;
 }
 
@@ -220,7 +219,7 @@ int migration_check_to(const char *option, const char *name)
 		return EXIT_DONE;
 	if (!text_first_line(CONGESTION_CONTROLS, available, sizeof(available)))
 		return err_refused("cannot read %s: %s", CONGESTION_CONTROLS, strerror(errno));
-	err("%s %s: the kernel has no congestion control of this name", option, name);
-	return remedy_usage("available: %s; load others with bbrctl load, or modprobe tcp_NAME",
-			    available);
+	return err_usage("%s %s: the kernel has no congestion control of this name\n"
+			 "available: %s; load others with bbrctl load, or modprobe tcp_NAME",
+			 option, name, available);
 }

@@ -44,12 +44,11 @@ static int check_owner(int fd)
 		return refuse();
 	if (!S_ISREG(st.st_mode))
 		return err_refused("cannot lock %s: it is not a file", LOCK_FILE);
-	if (st.st_uid && st.st_uid != geteuid()) {
-		err("cannot lock %s: it belongs to user %u, who could keep the lock", LOCK_FILE,
-		    st.st_uid);
-		return remedy_refused(
-			"remove it while no bbrctl runs; the next one makes it again");
-	}
+	if (st.st_uid && st.st_uid != geteuid())
+		return err_refused(
+			"cannot lock %s: it belongs to user %u, who could keep the lock\n"
+			"remove it while no bbrctl runs; the next one makes it again",
+			LOCK_FILE, st.st_uid);
 	/* Kubernetes and podman make it for everybody. It stays so if the owner is root, but not us. */
 	if (st.st_mode & 077)
 		fchmod(fd, 0600);

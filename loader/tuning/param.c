@@ -84,8 +84,9 @@ static int refuse_key(const struct algorithm *algorithm, const char *where, cons
 	for (size_t i = 0; i < sizeof(not_ours) / sizeof(not_ours[0]); i++) {
 		if (strlen(not_ours[i].key) != len || strncmp(not_ours[i].key, key, len))
 			continue;
-		err("%s: no parameter %.*s: %s", where, (int)len, key, not_ours[i].why);
-		return remedy_usage("%s", not_ours[i].remedy);
+		return err_usage("%s: no parameter %.*s: %s\n"
+				 "%s",
+				 where, (int)len, key, not_ours[i].why, not_ours[i].remedy);
 	}
 	err("%s: no parameter is called %.*s", where, (int)len, key);
 	near = nearest_key(algorithm, key, len);

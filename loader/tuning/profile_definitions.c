@@ -255,8 +255,9 @@ static int check_needs(const struct profile_definition *def, int n, const char *
 	while ((key = strsep(&rest, " "))) {
 		if (!*key || is_assigned(key, n, assignments) || (n < 0 && has_value(def, key)))
 			continue;
-		err("%s: needs a value for %s", def->name, key);
-		return remedy_usage("add %s=VALUE; no default fits every path", key);
+		return err_usage("%s: needs a value for %s\n"
+				 "add %s=VALUE; no default fits every path",
+				 def->name, key, key);
 	}
 	return EXIT_DONE;
 }
@@ -276,15 +277,16 @@ static int choose(const char *base, struct profile_definitions *defs,
 			return EXIT_DONE;
 		err("%s: unknown profile", base);
 		profile_definitions_suggest(defs, base);
-		return remedy_usage(
-			"bbrctl profile list shows the known ones; write a file's name with a "
-			"slash");
+		remedy("bbrctl profile list shows the known ones; write a file's name with a "
+		       "slash");
+		return EXIT_USAGE;
 	}
 	*def = defs->def;
 	if (defs->n == 1)
 		return EXIT_DONE;
-	err("%s: has %zu profiles, not one", base, defs->n);
-	return remedy_usage("add them by their names: bbrctl profile add NAME --profile %s", base);
+	return err_usage("%s: has %zu profiles, not one\n"
+			 "add them by their names: bbrctl profile add NAME --profile %s",
+			 base, defs->n, base);
 }
 
 int profile_definition_params(const struct algorithm *algorithm,

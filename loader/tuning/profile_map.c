@@ -158,8 +158,9 @@ int profile_check_known(const struct profile_map *ps, const struct param_set *p)
 		if ((param->first + param->n) * sizeof(*p->value) <= ps->params_size ||
 		    param_is_default(param, p))
 			continue;
-		err("%s: the loaded program is older and lacks this parameter", param->key);
-		return remedy_refused("replace it with this version: bbrctl upgrade");
+		return err_refused("%s: the loaded program is older and lacks this parameter\n"
+				   "replace it with this version: bbrctl upgrade",
+				   param->key);
 	}
 	return EXIT_DONE;
 }

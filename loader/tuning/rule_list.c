@@ -47,8 +47,9 @@ int rule_list_read(const struct instance *inst, struct rule_list *rules)
 		return EXIT_DONE;
 	if (error != -EINVAL)
 		return err_bpf(error, "cannot read the instance's rules");
-	err("%s: another program wrote its rules", inst->name);
-	return remedy_refused("delete them: bbrctl rule flush --name %s", inst->name);
+	return err_refused("%s: another program wrote its rules\n"
+			   "delete them: bbrctl rule flush --name %s",
+			   inst->name, inst->name);
 }
 
 static bool same_conditions(const struct bbr_rule *a, const struct bbr_rule *b)
@@ -225,11 +226,11 @@ int rule_list_error(int error)
 {
 	if (error != -E2BIG)
 		return err_bpf(error, "cannot write the instance's rules");
-	err("the rules with --src, --dev or --not-... have more than %d conditions",
-	    2 * BBR_TERM_ENTRIES);
-	return remedy_refused(
+	return err_refused(
+		"the rules with --src, --dev or --not-... have more than %d conditions\n"
 		"write fewer: put a rule without these options before them that chooses the "
-		"profile");
+		"profile",
+		2 * BBR_TERM_ENTRIES);
 }
 
 int rule_list_write_map(int outer_fd, const struct rule_list *rules)

@@ -207,11 +207,10 @@ static int parse_words(char *line, struct socket_filter *filter, struct rule_lin
 		else if (!strncmp(word, "--", 2))
 			is_more = !strcmp(name, "src") || !strcmp(name, "dev");
 		value = next_word(&line);
-		if ((!place && !is_more) || !value) {
-			err("%s: %s: expected an option and its value", key, word);
-			return remedy_usage("write the options of %s, with --cgroup last",
-					    is_rule ? "rule add" : "attach");
-		}
+		if ((!place && !is_more) || !value)
+			return err_usage("%s: %s: expected an option and its value\n"
+					 "write the options of %s, with --cgroup last",
+					 key, word, is_rule ? "rule add" : "attach");
 		wrong = text_unquote(value);
 		if (wrong)
 			err("%s: %s: %s", key, word, wrong);
@@ -277,8 +276,8 @@ int rule_parse_attachment(char *line, struct rule_line *parsed)
 		return EXIT_USAGE;
 	if (parsed->cgroup || parsed->pods)
 		return rule_parse(&filter, &parsed->rule);
-	err("attach: --cgroup is missing");
-	return remedy_usage("write the options of attach, with --cgroup last");
+	return err_usage("attach: --cgroup is missing\n"
+			 "write the options of attach, with --cgroup last");
 }
 
 __u32 rule_terms(const struct bbr_rule *rule, struct bbr_term terms[BBR_RULE_TERMS_MAX])

@@ -473,11 +473,12 @@ static void warn_of_open_door(const struct http *h, const struct http_address *a
 
 	if (is_loopback(address) || (h->web.has_tls && asks))
 		return;
-	err("--listen %s: other machines can connect, and there is no %s", address->text,
+	err("--listen %s: other machines can connect, and there is no %s\n"
+	    "--web-config FILE adds them; see bbrmon(8)",
+	    address->text,
 	    h->web.has_tls ? "password" :
 	    asks	   ? "encryption" :
 			     "encryption and no password");
-	remedy("--web-config FILE adds them; see bbrmon(8)");
 }
 
 int http_open(struct http *h, const struct http_address *address, const char *web_config,

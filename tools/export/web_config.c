@@ -85,12 +85,11 @@ static bool read_file(struct web_file *file, bool secret)
 		return refuse_file(file, "it grows while it is read");
 	if (memchr(file->text, 0, n))
 		return refuse_file(file, "it is not a text");
-	if (secret && st.st_mode & (S_IROTH | S_IWOTH)) {
+	if (secret && st.st_mode & (S_IROTH | S_IWOTH))
 		err("--web-config: %s has secrets, and every user of this machine may read or "
-		    "change it",
-		    file->path);
-		remedy("chmod o= %s", text_shell_word(file->path));
-	}
+		    "change it\n"
+		    "chmod o= %s",
+		    file->path, text_shell_word(file->path));
 	return true;
 }
 

@@ -30,8 +30,9 @@ static bool has_room(const struct filter *f, int nodes)
 {
 	if (f->n + nodes <= FILTER_NODES)
 		return true;
-	err("filter: too long together with the options");
-	remedy("at most %d conditions and operators", FILTER_NODES);
+	err("filter: too long together with the options\n"
+	    "at most %d conditions and operators",
+	    FILTER_NODES);
 	return false;
 }
 

@@ -722,8 +722,8 @@ bool filter_parse(struct filter *f, const char *text, const struct filter_system
 	filter_init(f);
 	for (const char *s = text; *s; s++) {
 		if (!is_blank(*s) && !isprint((unsigned char)*s)) {
-			err("filter: unprintable character");
-			remedy("write filters in ASCII");
+			err("filter: unprintable character\n"
+			    "write filters in ASCII");
 			return false;
 		}
 	}

@@ -486,9 +486,9 @@ static enum recording_next next_chunk(struct recording_reader *r, int wait_ms)
 		recording_head_read(&r->head, r->buffer + r->start, held(r));
 
 	if (error == RECORDING_HEAD_OTHER) {
-		err("cannot read %s: from byte %llu on it has format %u, this tool has format %u",
+		err("cannot read %s: from byte %llu on it has format %u, this tool has format %u\n"
+		    "use the version of bbrmon that recorded it",
 		    r->name, r->offset, r->head.major, RECORDING_MAJOR);
-		remedy("use the version of bbrmon that recorded it");
 		return RECORDING_NEXT_FAILED;
 	}
 	if (error == RECORDING_HEAD_BAD) {

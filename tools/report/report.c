@@ -176,11 +176,10 @@ static int read_totals(struct report *r)
 	ret = read_recording(r, note_totals);
 	if (ret)
 		return ret;
-	if (r->flows.left_out) {
-		err("%s: %llu events are left out: the recording has more than %d flows", r->file,
-		    r->flows.left_out, FLOWS_MAX);
-		remedy("report a part of it: use a filter, or --from and --to");
-	}
+	if (r->flows.left_out)
+		err("%s: %llu events are left out: the recording has more than %d flows\n"
+		    "report a part of it: use a filter, or --from and --to",
+		    r->file, r->flows.left_out, FLOWS_MAX);
 	flows_choose(&r->flows);
 	if (!r->flows.n) {
 		say_nothing(r);
@@ -353,8 +352,8 @@ static int run_verb(void *options, int argc, char **argv)
 	}
 	r->file = r->config.read;
 	if (!r->file) {
-		err("report: FILE is missing");
-		remedy("bbrmon report --help explains it");
+		err("report: FILE is missing\n"
+		    "bbrmon report --help explains it");
 		ret = EXIT_USAGE;
 	}
 	if (!ret)

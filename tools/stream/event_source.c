@@ -215,9 +215,9 @@ bool option_ring_size(const char *option, const char *s, void *to)
 		return false;
 	bytes = value <= RING_SIZE_MAX ? value : 0;
 	if (bytes != value || bytes < page || bytes & (bytes - 1)) {
-		err("%s %s: the kernel does not accept this size", option, s);
-		remedy("powers of two from %lluk to 2g: 64k, 1m, 4m (the default), 16m, ...",
-		       page / 1024);
+		err("%s %s: the kernel does not accept this size\n"
+		    "powers of two from %lluk to 2g: 64k, 1m, 4m (the default), 16m, ...",
+		    option, s, page / 1024);
 		return false;
 	}
 	*size = bytes;

@@ -161,9 +161,9 @@ static bool option_rotate_size(const char *option, const char *s, void *to)
 
 static int refuse(const char *what)
 {
-	err("record: %s", what);
-	remedy("bbrmon record --help lists the options");
-	return EXIT_USAGE;
+	return err_usage("record: %s\n"
+			 "bbrmon record --help lists the options",
+			 what);
 }
 
 /* Checks that the options fit together. Returns -1 to go on. */

@@ -181,22 +181,18 @@ static bool can_show(void)
 
 int screen_open(bool colour)
 {
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		err("top: standard input and output are not a terminal");
-		remedy("use --batch for a pipe or a file");
-		return EXIT_REFUSED;
-	}
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return err_refused("top: standard input and output are not a terminal\n"
+				   "use --batch for a pipe or a file");
 	tcgetattr(STDIN_FILENO, &termios_before);
 	if (can_show())
 		screen = newterm(NULL, stdout, stdin);
 	if (screen)
 		atexit(give_back);
-	if (!screen) {
-		err("top: cannot use this terminal: TERM is %s",
-		    getenv("TERM") && *getenv("TERM") ? getenv("TERM") : "not set");
-		remedy("set TERM, or use --batch");
-		return EXIT_REFUSED;
-	}
+	if (!screen)
+		return err_refused("top: cannot use this terminal: TERM is %s\n"
+				   "set TERM, or use --batch",
+				   getenv("TERM") && *getenv("TERM") ? getenv("TERM") : "not set");
 	expect_crashes();
 	capture_stderr();
 	set_escdelay(25);

@@ -19,8 +19,8 @@ bool view_filter(struct view *v, const char *text, const struct known *known)
 		return false;
 	}
 	if (f.needs || f.needs_reason) {
-		err("filter: rows have no samples and no reasons");
-		remedy("give this condition as FILTER on the command line");
+		err("filter: rows have no samples and no reasons\n"
+		    "give this condition as FILTER on the command line");
 		filter_free(&f);
 		return false;
 	}

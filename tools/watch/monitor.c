@@ -38,9 +38,9 @@ int monitor_take_record(void *ctx, void *record, size_t size)
 	bool wanted, more;
 
 	if (bad == EVENT_OTHER_MAJOR) {
-		err("cannot read events: they have ABI %u, this tool has ABI %u",
+		err("cannot read events: they have ABI %u, this tool has ABI %u\n"
+		    "use the tools of the version that loaded the instance",
 		    ((const struct bbr_event *)record)->major, BBR_ABI_MAJOR);
-		remedy("use the tools of the version that loaded the instance");
 	} else if (bad) {
 		err("cannot read events: a record of %zu bytes is not an event", size);
 	}
@@ -87,10 +87,9 @@ static int say_cannot_enter(const struct subscription *s, int error)
 {
 	if (error != -EBUSY)
 		return err_bpf(error, "cannot subscribe");
-	err("%s: all %d monitor slots are in use", s->inst.name, BBR_SUBSCRIBERS);
-	remedy("end another bbrmon; the slot of a killed one is free after %llu s",
-	       LEASE_NS / NS_PER_S);
-	return EXIT_REFUSED;
+	return err_refused("%s: all %d monitor slots are in use\n"
+			   "end another bbrmon; the slot of a killed one is free after %llu s",
+			   s->inst.name, BBR_SUBSCRIBERS, LEASE_NS / NS_PER_S);
 }
 
 /*
