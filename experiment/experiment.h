@@ -32,7 +32,6 @@
 #define EXPERIMENT_GUARDS 8
 #define EXPERIMENT_STEPS 8
 #define EXPERIMENT_NO_PROFILE 0xffffffffu /* the instance's rules choose */
-#define EXPERIMENT_NO_ARM 0xff
 #define EXPERIMENT_RING 65536 /* outcomes that are kept by default */
 
 enum experiment_design {
