@@ -69,7 +69,7 @@ def with_connections(n, runs, out):
         first_row, keys, peak = top_cost.measure(BBRMON, name)
         row("top: its first row, wall", first_row, limit="0.5 s")
         row(f"top: the slowest of {len(keys)} keys, wall", keys[-1], limit="0.1 s")
-        row("top: memory of a connection", peak / n * 2, limit="1 kB", unit="kB")
+        row(f"top: its memory, for each of {n // 2} connections", peak / n * 2, limit="1 kB", unit="kB")
 
 
 def without_connections(runs, out):
