@@ -81,8 +81,9 @@ $(ROBUST)/bbr.bpf.c: lab/scenarios/robust.patch $(wildcard bpf/bbr/*.[ch])
 $(BUILD)/robust_paper.bpf.o: $(ROBUST)/bbr.bpf.c
 	$(call bpf_object,-I$(ROBUST))
 
-# A later version and its tools, for the upgrade tests, made by the recipes of CONTRIBUTING.md: it has one more parameter
-# and one more field of its events, which this version does not know. And an object of an ABI that no tool knows.
+# A later version and its tools, for the upgrade tests, made by the recipes of CONTRIBUTING.md: it has one more parameter,
+# one more field of its events, which this version does not know, and one more verb in each program. And an object of an ABI
+# that no tool knows.
 NEXT_BBR := $(BUILD)/next/bpf/bbr
 NEXT_VERSION := -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MINOR=1
 $(NEXT_BBR)/bbr.bpf.c: tests/native/loading/next_version.patch $(wildcard bpf/bbr/*.[ch])
@@ -95,15 +96,27 @@ $(BUILD)/next_version.bpf.o: $(NEXT_BBR)/bbr.bpf.c
 $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 	$(call bpf_object,-Ibpf/bbr -DBBR_VERSION='"9.9.9"' -DBBR_ABI_MAJOR=999)
 
-# Only the sources that name the version, and the descriptor, are compiled again.
+NEXT_VERBS := $(BUILD)/next/verbs
+NEXT_VERB_SOURCES := loader/verbs/verbs.c loader/verbs/hello.c tools/main.c tools/hello/hello.c
+$(NEXT_VERB_SOURCES:%=$(NEXT_VERBS)/%) &: tests/native/loading/next_verbs.patch loader/verbs/verbs.c loader/verbs/verbs.h tools/main.c tools/verbs.h
+	rm -rf $(NEXT_VERBS)
+	@mkdir -p $(NEXT_VERBS)
+	cp --parents $(filter %.c %.h,$^) $(NEXT_VERBS)
+	patch --quiet --strip 1 --directory $(NEXT_VERBS) <$<
+
+# Only the sources that name the version, the descriptor and the lists of verbs are compiled again.
 NEXT_SOURCES := $(shell grep -l BBR_VERSION $(wildcard lib/*.c lib/*/*.c loader/*.c loader/*/*.c experiment/*/*.c)) bpf/bbr/descriptor.c
 NEXT_OTHERS := $(call objects,$(NEXT_SOURCES)) $(CARRIED)
-NEXT_LOADER := $(call sanitized,$(filter-out $(NEXT_OTHERS),$(LOADER) $(LIB))) $(patsubst %.c,$(BUILD)/next/obj/%.o,$(NEXT_SOURCES))
-NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) -w $(DEPS)
+NEXT_LOADER := $(call sanitized,$(filter-out $(NEXT_OTHERS) %/verbs/verbs.o,$(LOADER) $(LIB))) \
+	$(patsubst %.c,$(BUILD)/next/obj/%.o,$(NEXT_SOURCES) loader/verbs/hello.c loader/verbs/verbs.c)
+NEXT_CC = @mkdir -p $(@D); $(CC) $(NEXT_VERSION) -I$(NEXT_VERBS)/loader $(OUR_CFLAGS) $(CFLAGS) $(SANITIZE) -w $(DEPS)
 $(BUILD)/next/obj/%.o: %.c
 	$(NEXT_CC) -c $< -o $@
 
 $(BUILD)/next/obj/bpf/bbr/descriptor.o: $(NEXT_BBR)/descriptor.c
+	$(NEXT_CC) -c $< -o $@
+
+$(BUILD)/next/obj/loader/verbs/%.o: $(NEXT_VERBS)/loader/verbs/%.c
 	$(NEXT_CC) -c $< -o $@
 
 # The assembler finds its BPF object before that of this version.
@@ -120,9 +133,13 @@ $(BUILD)/asan/next/bbrctl: $(NEXT_LOADER) $(BUILD)/next/obj/loader/carried.o
 	@mkdir -p $(@D)
 	$(CC) $(SANITIZE) $(SANITIZER_LINK) $(LDFLAGS) $^ $(LDLIBS) $(LOADER_LIBS) -o $@
 
-NEXT_MONITOR := $(filter-out %/bpf/bbr/descriptor.o,$(MONITOR) $(LIB)) $(BUILD)/next/obj/plain/descriptor.o
-$(BUILD)/next/obj/plain/descriptor.o: $(NEXT_BBR)/descriptor.c
-	@mkdir -p $(@D); $(CC) $(OUR_CFLAGS) $(CFLAGS) $(DEPS) -c $< -o $@
+NEXT_PLAIN := $(addprefix $(BUILD)/next/obj/plain/,bpf/bbr/descriptor.o tools/main.o tools/hello/hello.o)
+NEXT_MONITOR := $(filter-out %/bpf/bbr/descriptor.o %/tools/main.o,$(MONITOR) $(LIB)) $(NEXT_PLAIN)
+NEXT_PLAIN_CC = @mkdir -p $(@D); $(CC) -I$(NEXT_VERBS)/tools $(OUR_CFLAGS) $(CFLAGS) $(DEPS)
+$(BUILD)/next/obj/plain/bpf/bbr/descriptor.o: $(NEXT_BBR)/descriptor.c
+	$(NEXT_PLAIN_CC) -c $< -o $@
+$(BUILD)/next/obj/plain/tools/%.o: $(NEXT_VERBS)/tools/%.c
+	$(NEXT_PLAIN_CC) -c $< -o $@
 $(BUILD)/next/bbrmon: $(NEXT_MONITOR)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(MONITOR_LIBS) -o $@

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The recipes of CONTRIBUTING.md for adding a parameter and an event field. tests/tests.mk follows them for a later
+The recipes of CONTRIBUTING.md for adding a parameter, an event field and a verb. tests/tests.mk follows them for a later
 version, its object and its tools.
 """
 import json
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -92,3 +93,15 @@ def test_a_recording_describes_the_field(later_bbrmon, bbrmon, bbrctl, later, ns
         assert chosen == [e["seq"] for e in events if e["later"] >= middle] and 0 < len(chosen) < len(events)
         assert bbrmon("snapshot", "-j", "--read", tmp_path / name, "--at", "100us", "--sort", "later").out
         assert " POL " in bbrmon("top", "--batch", "--read", tmp_path / name).out
+
+
+def test_a_file_is_a_verb(later_bbrctl, later_bbrmon):
+    """Both programs list it in --help, explain it, complete it, and run it with its options; it needs no privilege."""
+    assert later_bbrctl("hello", "--name", "you").out == "hello you from bbrctl\n"
+    assert later_bbrmon("hello").out == "hello from bbrmon\n"
+    for program in later_bbrctl, later_bbrmon:
+        assert re.search(r"^  hello +greet$", program("--help").out, re.MULTILINE)
+        text = program("hello", "--help").out
+        assert "\ngreet\n" in text and "Needs no capabilities" in text, text
+        assert "hello" in program("--complete", "hel").out
+        assert "not an option" in program("hello", "--no-such", status=tool.USAGE).err
