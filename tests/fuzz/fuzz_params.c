@@ -97,7 +97,7 @@ int err_status(int status, const char *fmt, ...)
 	return status;
 }
 
-int remedy_status(int status, const char *fmt, ...)
+void remedy(const char *fmt, ...)
 {
 	va_list args;
 
@@ -105,7 +105,6 @@ int remedy_status(int status, const char *fmt, ...)
 	va_start(args, fmt);
 	swallow(fmt, args);
 	va_end(args);
-	return status;
 }
 
 int err_bpf(int error, const char *what)
