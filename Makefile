@@ -157,7 +157,8 @@ $(BUILD)/probes.inc: FORCE | $(BUILD)
 $(BUILD)/obj/tools/watch/embedded.o: $(PROBES) $(BUILD)/probes.inc lib/carry.inc
 
 $(BUILD)/obj/tools/report/carried.o: EMBEDDED := -DDYGRAPHS_JS='"$(BUILD)/dygraphs.js"' -DDYGRAPHS_CSS='"$(BUILD)/dygraphs.css"'
-$(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css $(wildcard tools/report/page/* experiment/results/page/*) lib/carry.inc
+$(BUILD)/obj/tools/report/carried.o: $(BUILD)/dygraphs.js $(BUILD)/dygraphs.css lib/carry.inc \
+	$(wildcard tools/report/page/* experiment/results/page/*)
 
 # The programs that read the sockets of each algorithm, each with its own skeleton.
 SKELETONS := $(patsubst %,$(BUILD)/snapshot_%.lskel.h,$(notdir $(ALGORITHMS)))

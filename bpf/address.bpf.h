@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A socket's cookie, ports, and addresses in network byte order, IPv4 as ::ffff:a.b.c.d; of a subflow
- * its MPTCP connection; and whether it is in a sockmap.
+ * A socket's cookie, ports, and addresses in network byte order, IPv4 as ::ffff:a.b.c.d; of a
+ * subflow its MPTCP connection; whether it is in a sockmap; and what a snapshot has of any socket.
  */
 #ifndef ADDRESS_BPF_H
 #define ADDRESS_BPF_H
 
+#include "base/chrono.bpf.h"
 #include "base/types.h"
+#include "bpf_bbr/snapshot.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -112,6 +114,71 @@ static inline struct subflow subflow_of(struct sock *sk)
 	subflow.local_id = local_id < 0 ? 0 : local_id;
 	subflow.remote_id = BPF_CORE_READ(context, remote_id);
 	return subflow;
+}
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct inode {
+	unsigned long i_ino;
+};
+
+struct socket {
+	short type;
+	unsigned long flags;
+};
+
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+struct sock_common___snapshot {
+	int skc_bound_dev_if;
+};
+
+typedef struct {
+	u32 val;
+} kuid_t;
+
+struct sock___snapshot {
+	struct sock_common___snapshot __sk_common;
+	struct socket *sk_socket;
+	kuid_t sk_uid;
+};
+
+struct tcp_sock___snapshot {
+	u32 write_seq;
+	u32 snd_una;
+};
+
+#pragma clang attribute pop
+
+static inline u64 inode_of(struct sock *sk)
+{
+	struct socket_alloc *s = (void *)((struct sock___snapshot *)sk)->sk_socket;
+
+	return s ? BPF_CORE_READ(s, vfs_inode.i_ino) : 0; /* beyond struct socket: not by a load */
+}
+
+/* What a snapshot has besides the event, whichever congestion control the socket uses. */
+static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
+{
+	struct sock___snapshot *s = (void *)sk;
+	struct tcp_sock___snapshot *tp = (void *)sk;
+	struct chrono chrono = chrono_of((struct tcp_sock *)sk);
+
+	snap->cookie = bpf_get_socket_cookie(sk);
+	snap->cgroup = sk->sk_cgrp_data.cgroup->kn->id;
+	snap->inode = inode_of(sk);
+	snap->uid = s->sk_uid.val;
+	snap->mark = sk->sk_mark;
+	snap->send_q = tp->write_seq - tp->snd_una;
+	snap->bound_ifindex = s->__sk_common.skc_bound_dev_if;
+	snap->busy_ticks = chrono.busy;
+	snap->rwnd_ticks = chrono.rwnd;
+	snap->sndbuf_ticks = chrono.sndbuf;
+	snap->state = sk->__sk_common.skc_state;
+	snap->places = is_in_sockmap(sk) ? BBR_PLACE_SOCKMAP : 0;
 }
 
 #endif

@@ -52,33 +52,6 @@ struct inet_connection_sock___outside {
 	__u8 icsk_ca_initialized : 1;
 };
 
-struct inode {
-	unsigned long i_ino;
-};
-
-struct socket {
-	short type;
-};
-
-struct socket_alloc {
-	struct socket socket;
-	struct inode vfs_inode;
-};
-
-struct sock_common___outside {
-	int skc_bound_dev_if;
-};
-
-typedef struct {
-	u32 val;
-} kuid_t;
-
-struct sock___outside {
-	struct sock_common___outside __sk_common;
-	struct socket *sk_socket;
-	kuid_t sk_uid;
-};
-
 struct tcp_rack {
 	u32 rtt_us;
 };
@@ -87,8 +60,6 @@ struct tcp_sock___outside {
 	struct tcp_rack rack;
 	u32 rcv_nxt;
 	u32 copied_seq;
-	u32 write_seq;
-	u32 snd_una;
 	u32 retrans_out;
 	u32 total_retrans;
 };

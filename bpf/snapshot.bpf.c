@@ -6,15 +6,12 @@
  * them once for each socket of a network namespace, with the socket locked. A socket that is not of
  * its algorithm goes on to the next.
  */
-#include "base/chrono.bpf.h"
 #include "event.bpf.h"
 #include "more_outside.bpf.h"
 #include "outside.bpf.h"
 #if __has_include("kernel_bbr.bpf.h")
 #include "kernel_bbr.bpf.h"
 #endif
-
-#include "bpf_bbr/snapshot.h"
 
 #define MAX_INSTANCES 4096
 
@@ -131,13 +128,6 @@ int find_ops(struct bpf_iter__bpf_map *ctx)
 	return 0;
 }
 
-static inline u64 inode_of(struct sock *sk)
-{
-	struct socket_alloc *s = (void *)((struct sock___outside *)sk)->sk_socket;
-
-	return s ? BPF_CORE_READ(s, vfs_inode.i_ino) : 0; /* beyond struct socket: not by a load */
-}
-
 /* As in tcp_diag_get_info(). */
 static inline u32 recv_q_of(struct sock *sk)
 {
@@ -145,13 +135,6 @@ static inline u32 recv_q_of(struct sock *sk)
 	s32 queued = tp->rcv_nxt - tp->copied_seq;
 
 	return queued > 0 ? queued : 0;
-}
-
-static inline u32 send_q_of(struct sock *sk)
-{
-	struct tcp_sock___outside *tp = (void *)sk;
-
-	return tp->write_seq - tp->snd_una;
 }
 
 /* Sets the state of a socket that uses an instance. */
@@ -182,39 +165,22 @@ static inline bool fill_kernels(struct scratch *to, struct sock *sk)
 #endif
 }
 
-static inline void fill_places(struct bbr_snapshot *snap, struct sock *sk)
-{
-	struct subflow subflow = subflow_of(sk);
-
-	snap->places = (is_in_sockmap(sk) ? BBR_PLACE_SOCKMAP : 0) |
-		       (subflow.is_one ? BBR_PLACE_MPTCP : 0);
-	snap->mptcp_token = subflow.token;
-	snap->mptcp_local_id = subflow.local_id;
-	snap->mptcp_remote_id = subflow.remote_id;
-}
-
-static inline void fill_socket(struct bbr_snapshot *snap, struct sock *sk)
+/* Sets what only the socket of a BBR has, besides fill_socket(). */
+static inline void fill_rest(struct bbr_snapshot *snap, struct sock *sk)
 {
 	struct tcp_sock___outside *tp = (void *)sk;
-	struct chrono chrono = chrono_of((struct tcp_sock *)sk);
+	struct subflow subflow = subflow_of(sk);
 
 	snap->event.kind = BBR_EV_STATE;
 	snap->event.rtt_us = latest_rtt_us(sk);
-	snap->cookie = bpf_get_socket_cookie(sk);
-	snap->cgroup = sk->sk_cgrp_data.cgroup->kn->id;
-	snap->inode = inode_of(sk);
-	snap->uid = ((struct sock___outside *)sk)->sk_uid.val;
-	snap->mark = sk->sk_mark;
 	snap->recv_q = recv_q_of(sk);
-	snap->send_q = send_q_of(sk);
-	snap->bound_ifindex = ((struct sock___outside *)sk)->__sk_common.skc_bound_dev_if;
-	snap->busy_ticks = chrono.busy;
-	snap->rwnd_ticks = chrono.rwnd;
-	snap->sndbuf_ticks = chrono.sndbuf;
 	snap->retrans_out = tp->retrans_out;
 	snap->total_retrans = tp->total_retrans;
-	snap->state = sk->__sk_common.skc_state;
-	fill_places(snap, sk);
+	if (subflow.is_one)
+		snap->places |= BBR_PLACE_MPTCP;
+	snap->mptcp_token = subflow.token;
+	snap->mptcp_local_id = subflow.local_id;
+	snap->mptcp_remote_id = subflow.remote_id;
 }
 
 /*
@@ -256,6 +222,7 @@ int snapshot(struct bpf_iter__tcp *ctx)
 		fill_ours(to, sk);
 	to->snap.event.tag = of ? of->map_id : 0;
 	fill_socket(&to->snap, sk);
+	fill_rest(&to->snap, sk);
 	bpf_seq_write(seq, &to->snap, SNAPSHOT_SIZE);
 	return 0;
 }

@@ -98,7 +98,8 @@ $(BUILD)/next_abi.bpf.o: bpf/bbr/bbr.bpf.c
 
 NEXT_VERBS := $(BUILD)/next/verbs
 NEXT_VERB_SOURCES := loader/verbs/verbs.c loader/verbs/hello.c tools/main.c tools/hello/hello.c
-$(NEXT_VERB_SOURCES:%=$(NEXT_VERBS)/%) &: tests/native/loading/next_verbs.patch loader/verbs/verbs.c loader/verbs/verbs.h tools/main.c tools/verbs.h
+$(NEXT_VERB_SOURCES:%=$(NEXT_VERBS)/%) &: tests/native/loading/next_verbs.patch \
+		loader/verbs/verbs.c loader/verbs/verbs.h tools/main.c tools/verbs.h
 	rm -rf $(NEXT_VERBS)
 	@mkdir -p $(NEXT_VERBS)
 	cp --parents $(filter %.c %.h,$^) $(NEXT_VERBS)

@@ -9,7 +9,6 @@
 
 #include "address.bpf.h"
 #include "bpf_bbr/why.h"
-#include "base/chrono.bpf.h"
 
 #define SOCK_NOSPACE 2 /* a bit of socket.flags */
 
@@ -27,34 +26,14 @@ struct inet_connection_sock___why {
 	u8 icsk_ca_initialized : 1;
 };
 
-struct inode {
-	unsigned long i_ino;
-};
-
-struct socket {
-	short type;
-	unsigned long flags;
-};
-
-struct socket_alloc {
-	struct socket socket;
-	struct inode vfs_inode;
-};
-
 struct sock_common___why {
-	int skc_bound_dev_if;
 	int skc_incoming_cpu;
 };
-
-typedef struct {
-	u32 val;
-} kuid_t;
 
 struct sock___why {
 	struct sock_common___why __sk_common;
 	struct socket *sk_socket;
 	int sk_sndbuf;
-	kuid_t sk_uid;
 };
 
 struct tcp_sock___why {
@@ -63,20 +42,8 @@ struct tcp_sock___why {
 
 #pragma clang attribute pop
 
-static inline void fill_identity(struct bbr_snapshot *snap, struct sock *sk)
+static inline void fill_endpoints(struct bbr_event *e, struct sock *sk)
 {
-	struct socket_alloc *alloc = (void *)((struct sock___why *)sk)->sk_socket;
-	struct sock_common___why *skc = &((struct sock___why *)sk)->__sk_common;
-	struct bbr_event *e = &snap->event;
-
-	snap->cookie = bpf_get_socket_cookie(sk);
-	snap->cgroup = sk->sk_cgrp_data.cgroup->kn->id;
-	snap->inode = alloc ? BPF_CORE_READ(alloc, vfs_inode.i_ino) : 0;
-	snap->mark = sk->sk_mark;
-	snap->uid = ((struct sock___why *)sk)->sk_uid.val;
-	snap->bound_ifindex = skc->skc_bound_dev_if;
-	snap->state = sk->__sk_common.skc_state;
-	snap->places = is_in_sockmap(sk) ? BBR_PLACE_SOCKMAP : 0;
 	e->netns = sk->__sk_common.skc_net.net->ns.inum;
 	e->family = sk->__sk_common.skc_family;
 	e->lport = ((struct inet_sock *)sk)->inet_sport;
@@ -116,12 +83,7 @@ static inline void fill_limits(struct why_socket *s, struct tcp_sock *tp)
 	struct inet_connection_sock___why *icsk = (void *)tp;
 	struct sock *sk = (struct sock *)tp;
 	struct socket *socket = ((struct sock___why *)sk)->sk_socket;
-	struct chrono chrono = chrono_of(tp);
 
-	s->snap.busy_ticks = chrono.busy;
-	s->snap.rwnd_ticks = chrono.rwnd;
-	s->snap.sndbuf_ticks = chrono.sndbuf;
-	s->snap.send_q = tp->write_seq - tp->snd_una;
 	bpf_core_read_str(s->name, sizeof(s->name), &icsk->icsk_ca_ops->name);
 	s->max_pacing_rate = sk->sk_max_pacing_rate;
 	s->cwnd_clamp = tp->snd_cwnd_clamp;
@@ -145,10 +107,13 @@ int read_sockets(struct bpf_iter__tcp *ctx)
 
 	tp = skc ? bpf_skc_to_tcp_sock(skc) : NULL;
 	icsk = (void *)tp;
-	/* Listeners and what is not established yet have not initialized their congestion control. */
+	/*
+	 * Listeners and what is not established yet have not initialized their congestion control.
+	 */
 	if (!tp || !BPF_CORE_READ_BITFIELD(icsk, icsk_ca_initialized))
 		return 0;
-	fill_identity(&s.snap, (struct sock *)tp);
+	fill_socket(&s.snap, (struct sock *)tp);
+	fill_endpoints(&s.snap.event, (struct sock *)tp);
 	fill_event(&s.snap.event, tp);
 	fill_limits(&s, tp);
 	bpf_seq_write(seq, &s, WHY_SOCKET_SIZE);

@@ -50,8 +50,8 @@ void json_open_object(struct json *j, const char *key);
 void json_open_array(struct json *j, const char *key);
 void json_close(struct json *j);
 /*
- * An array with an object for each of the n elements of a list, as with for_each(). The statement after it adds the
- * members of an object; it must not leave the loop.
+ * An array with an object for each of the n elements of a list, as with for_each(). The statement
+ * after it adds the members of an object; it must not leave the loop.
  */
 #define json_objects(j, key, at, list, n)                                                 \
 	for (__typeof__(*(list)) *at = (json_open_array(j, key), (list)),                 \
